@@ -1,0 +1,80 @@
+"""The command line. Commands are loaded only when they are called.
+
+`contextecho --help` must stay fast: this file imports click and nothing else;
+each command lives in the file that `COMMANDS` names, as an object `command`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from contextecho import __version__
+from contextecho.errors import ContextEchoError
+
+COMMANDS = {
+    "demo": "Run the whole pipeline on the bundled session and the embedded model.",
+    "doctor": "Say what works on this machine, and what to do about the rest.",
+    "figures": "Draw a run's figures for a paper (PDF, SVG, PNG).",
+    "local": "Install or inspect the embedded model.",
+    "plan": "Say what a probe would ask, cost and be able to detect. Sends nothing.",
+    "probe": "Fork a session, ask a model on each fork, score and report.",
+    "report": "Write a run's report: HTML, Markdown, JSON or CSV.",
+    "scan": "Screen sessions for register changes. No model, nothing leaves the machine.",
+    "sessions": "List and show the sessions on this machine.",
+    "snapshot": "Print, byte for byte, what a model would be shown.",
+    "stimuli": "List and show what a model is asked.",
+}
+
+EPILOG = """\b
+Exit codes: 0 ok, 1 regression, 2 usage, 3 inconclusive, 4 incomplete,
+5 budget, 6 provider, 130 interrupted (run the same command to continue)."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when called; their help lines stand above."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All command names, in alphabetical order."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"contextecho.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="contextecho")
+def app() -> None:
+    """Tell whether the model at the end of a long session is still the one that was shipped."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line; turn our errors into one line and their exit code."""
+    try:
+        app.main(args=argv, standalone_mode=False, prog_name="contextecho")
+    except ContextEchoError as error:
+        click.echo(f"contextecho: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("contextecho: interrupted; run the same command to continue", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

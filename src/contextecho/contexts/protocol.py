@@ -1,0 +1,68 @@
+"""A protocol: every choice, besides the study's own axes, that can change a number.
+
+`strict` is the default; `published` re-creates the first paper's reference run
+(design, section 3). A protocol is one frozen value, stored with each reply and
+hashed into each key, read from `data/protocols.yaml`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from contextecho.contexts.model import Decoding
+
+
+class Rendering(StrEnum):
+    """How a session becomes messages."""
+
+    NATIVE = "native"  # tool calls and results in the wire format's own messages
+    NATIVE_TEXT = "native-text"  # native roles, tool traffic as text
+    QUOTED = "quoted"  # the published way: a transcript inside one user message
+
+
+class ControlKind(StrEnum):
+    """What fills the control arm."""
+
+    PROSE = "prose"  # neutral prose, matched message by message in role and length
+    FILLER = "filler"  # one block of repeated filler, cut to the prefix's characters
+
+
+class Unit(StrEnum):
+    """What a budget counts."""
+
+    CHARACTERS = "characters"
+    TOKENS = "tokens"
+
+
+class Arm(StrEnum):
+    """How a context is made from a snapshot."""
+
+    SCRATCH = "scratch"
+    CONTROL = "control"
+    SESSION = "session"
+    SESSION_ANCHOR = "session+anchor"
+    CONTROL_ANCHOR = "control+anchor"
+
+    @property
+    def anchored(self) -> bool:
+        """Whether an anchor stands between the prefix and the question."""
+        return self in (Arm.SESSION_ANCHOR, Arm.CONTROL_ANCHOR)
+
+
+class Protocol(msgspec.Struct, frozen=True, kw_only=True):
+    """One frozen way of running the experiment."""
+
+    id: str
+    version: str
+    rendering: Rendering
+    budget: int
+    budget_unit: Unit
+    control: ControlKind
+    system: str  # the system prompt's text, the same in all arms of a contrast
+    acknowledgement: str  # assistant turn after a quoted prefix; "" for native renderings
+    decoding: Decoding
+    paraphrases: int
+    rubric: str  # id of the rubric file
+    score_invalid: bool  # published: invalid verdicts are averaged; strict: never

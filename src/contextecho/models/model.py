@@ -1,0 +1,104 @@
+"""Who answers: one interface, messages in, a reply out.
+
+`Reply = Answer | Refusal | Truncated | Failed`. Only an `Answer` can be scored;
+the other three are counted and shown, never averaged (design, section 3). An
+answer is never empty: an empty one is `Failed(kind="empty")`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from contextecho.contexts import Request
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens as the provider billed them; `None` where it did not say.
+
+    `input` counts all prompt tokens, cached ones included; `cached` those read
+    from a cache; `cache_write` those written to one; `output` includes `reasoning`.
+    """
+
+    input: int | None = None
+    cached: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+
+
+class FailureKind(StrEnum):
+    """Why there is no answer."""
+
+    EMPTY = "empty"  # an answer without visible text
+    RATE_LIMIT = "rate_limit"  # 429, 529
+    SERVER = "server"  # 5xx, cut connections, timeouts
+    NOT_JSON = "not_json"  # an answer that is not the wire format (HTML, ...)
+    BAD_REQUEST = "bad_request"  # 400, 413, 422: asking again cannot help
+    AUTH = "auth"  # 401, 403: stop this provider
+    NOT_FOUND = "not_found"  # 404: no such model or URL
+    UNREACHABLE = "unreachable"  # connection refused, no such host
+
+
+class _Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome"):
+    text: str = ""
+    stop_reason: str | None = None
+    usage: Usage | None = None
+    served_model: str | None = None
+    seconds: float = 0.0  # from sending to the last byte
+
+
+class Answer(_Base, frozen=True, kw_only=True, tag="answer"):
+    """A complete answer with visible text."""
+
+
+class Refusal(_Base, frozen=True, kw_only=True, tag="refusal"):
+    """The provider or the model refused by a declared stop reason or refusal field."""
+
+
+class Truncated(_Base, frozen=True, kw_only=True, tag="truncated"):
+    """The output budget ran out; `text` is what came until then."""
+
+
+class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
+    """No answer. `retry_after` are the seconds that the provider asked to wait."""
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+    retry_after: float | None = None
+
+    @property
+    def retryable(self) -> bool:
+        """Whether asking again may help."""
+        return self.kind in (
+            FailureKind.EMPTY,
+            FailureKind.RATE_LIMIT,
+            FailureKind.SERVER,
+            FailureKind.NOT_JSON,
+        )
+
+    @property
+    def stops_target(self) -> bool:
+        """Whether every further call to this target would fail the same way."""
+        return self.kind in (FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.UNREACHABLE)
+
+
+Reply = Answer | Refusal | Truncated | Failed
+
+
+class Model(Protocol):
+    """A target or a judge. Used as an async context manager by the engine."""
+
+    id: str  # canonical, "provider/model"
+    free: bool  # costs no money (local, simulated, recorded)
+
+    async def answer(self, request: Request) -> Reply:
+        """Answer one request, once: no retries here, and no exception for a failed call."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections and servers."""
+        ...

@@ -1,0 +1,157 @@
+"""What the scores of a run say: arm means, contrasts, denominators, guards.
+
+Everything here is numbers with their n; nothing is formatted. A number that
+could not be computed is None and its `note` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from contextecho.contexts import Arm
+from contextecho.stats import Interval
+from contextecho.store import RunInfo
+
+
+class Measure(StrEnum):
+    """What is contrasted."""
+
+    REGISTER = "register"  # judge, 0 (drifted) .. 3 (fully assistant)
+    COMPLIANCE = "compliance"  # share of replies that keep the contract, 0..1
+    LENGTH = "length"  # log10 of the reply's characters; contrasts are reported as ratios
+    FINGERPRINT = "fingerprint"  # PC1 of the six features, pooled over arms
+
+
+class Denominator(msgspec.Struct, frozen=True, kw_only=True):
+    """How many replies a target was asked for in one arm, and what became of them."""
+
+    target: str
+    arm: Arm
+    battery: str
+    planned: int
+    answered: int
+    refused: int
+    truncated: int
+    empty: int
+    failed: int
+    missing: int  # planned and not collected
+    judged: int  # answers with a valid register verdict
+    unjudged: int  # answers whose verdict could not be read
+
+
+class ArmMean(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean of a measure in one arm, at one position or (position None) over all."""
+
+    target: str
+    arm: Arm
+    position: str | None
+    measure: Measure
+    battery: str
+    mean: float | None
+    interval: Interval | None
+    n: int  # replies that entered
+    planned: int
+
+
+class Contrast(msgspec.Struct, frozen=True, kw_only=True):
+    """A difference between arms on paired cells: Definition 1 and its kin.
+
+    `scope` is "overall", "category:NAME" or "position:LABEL"; `family` names
+    the Holm family, `p_holm` is adjusted within it.
+    """
+
+    id: str  # ContrastSpec.id
+    target: str
+    battery: str
+    measure: Measure
+    scope: str
+    minus_from: Arm
+    minus: Arm
+    estimate: float | None
+    interval: Interval | None  # the default, small-cluster correct
+    percentile: Interval | None  # the paper's kind, for comparison
+    p: float | None  # paired sign-flip permutation
+    p_holm: float | None
+    family: str | None
+    pairs: int
+    planned_pairs: int
+    clusters: int
+    note: str | None = None  # why there is no number, or what to beware of
+
+
+class FingerprintPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One reply in the plane of the first two principal components."""
+
+    target: str
+    arm: Arm
+    position: str
+    stimulus: str
+    reply_key: str
+    pc1: float
+    pc2: float
+    judge: float | None  # held out of the components; colours the point
+
+
+class FingerprintMap(msgspec.Struct, frozen=True, kw_only=True):
+    """The six-feature map of one target, with its loadings and how far the arms part."""
+
+    target: str
+    points: tuple[FingerprintPoint, ...]
+    explained: tuple[float, float]  # variance shares of PC1 and PC2
+    loadings: Mapping[str, tuple[float, float]]
+    auc: float | None  # control versus session on PC1
+    auc_interval: Interval | None
+    auc_judge: float | None  # PC1 versus judge label (<= 1 drifted, >= 2 assistant)
+    n: int
+    dropped: int  # replies without text
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """The negative controls: if they move, the headline is withheld."""
+
+    target: str
+    measure: Measure
+    moved: bool | None  # None: not collected or too few to tell
+    contrast: Contrast | None
+    note: str
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    """Replies to one question at one position, side by side."""
+
+    target: str
+    position: str
+    stimulus: str
+    question: str
+    replies: Mapping[str, Mapping[str, Any]]  # arm -> {text, outcome, register, reason}
+
+
+class JudgeMirror(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the judge can be trusted on this run."""
+
+    judge: str
+    judged: int
+    invalid: int
+    repeats: int  # replies judged twice
+    self_exact: float | None
+    self_within_one: float | None
+    note: str
+
+
+class RunAnalysis(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a report shows about one run."""
+
+    run: RunInfo
+    denominators: tuple[Denominator, ...]
+    arm_means: tuple[ArmMean, ...]
+    contrasts: tuple[Contrast, ...]
+    fingerprints: tuple[FingerprintMap, ...]
+    guards: tuple[Guard, ...]
+    examples: tuple[Example, ...]
+    judge: JudgeMirror | None
+    headline_withheld: tuple[str, ...]  # one sentence a target whose headline may not be shown
+    notes: tuple[str, ...]

@@ -1,0 +1,184 @@
+"""A session: a conversation that really happened, indexed but not loaded.
+
+The one thing to know: a `Session` holds *where* everything is and what kind of
+thing it is, never the text. Text is read from the file when asked for
+(`Session.contents`), so a 300 MB session costs a few megabytes of memory.
+
+Three indices count "how far in" a turn is, and are never called just "turn":
+
+    row_turn   JSONL rows as the first paper counts them: one per assistant row
+               of any content, one per user row with text and no tool result
+    step       agent steps: assistant messages, joined over their rows
+    prompt     messages that a human wrote
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+
+class Kind(StrEnum):
+    """What a turn is, in the roles of the conversation itself."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    THINKING = "thinking"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    SUMMARY = "summary"
+
+
+class Speaker(StrEnum):
+    """Who really produced the words, whatever role the file gives them."""
+
+    HUMAN = "human"
+    MODEL = "model"
+    TOOL = "tool"
+    HARNESS = "harness"  # the client: reminders, command output, notifications, caveats
+    SUMMARISER = "summariser"  # a model call that wrote a compaction summary
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """Where the content of a turn lies: the record's bytes, then the part in it."""
+
+    offset: int
+    length: int
+    part: int = 0
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One piece of one message: a text, a thought, a tool call, a tool result, a summary.
+
+    Turns of one assistant message share `message`; `chars` is the length of the
+    text in characters (for a tool call, of its arguments as written in the file).
+    """
+
+    kind: Kind
+    speaker: Speaker
+    line: int  # 1-based physical line of the record (for one-document formats: message number)
+    row_turn: int  # row turns up to and including this record
+    step: int  # agent steps up to and including this message
+    prompt: int  # human prompts up to and including this one
+    message: int  # ordinal of the joined message this turn belongs to
+    segment: int  # compactions before this turn
+    span: Span
+    chars: int
+    model: str | None = None
+    version: str | None = None  # of the client
+    time: float | None = None  # seconds since 1970, UTC
+    tool: str | None = None  # name of the tool called or answering
+    call_id: str | None = None  # links a tool result to its call
+    is_error: bool = False
+    final: bool = False  # assistant text with no tool call after it in the same message
+    abandoned: bool = False  # on a branch that a rewind left behind
+
+
+class Compaction(msgspec.Struct, frozen=True, kw_only=True):
+    """One compaction of the context by the client."""
+
+    line: int  # of the boundary record (of the summary where there is no boundary)
+    row_turn: int  # last row turn before it
+    step: int
+    prompt: int
+    trigger: str | None = None  # "auto", "manual" or what the file says
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    summary: int | None = None  # index into `Session.turns` of the summary turn
+    kind: str = "compaction"  # or "microcompaction": tool results cleared, conversation unbroken
+
+
+class Content(msgspec.Struct, frozen=True, kw_only=True):
+    """The loaded content of one turn."""
+
+    text: str
+    arguments: Mapping[str, Any] | None = None  # of a tool call
+    images: int = 0  # pictures and documents left out of `text`
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """Records the reader left out or mended, counted by reason."""
+
+    reason: str  # a fixed phrase, e.g. "cut line", "synthetic assistant text"
+    count: int
+    first_line: int
+
+
+class Sidechain(msgspec.Struct, frozen=True, kw_only=True):
+    """A sub-agent's conversation, kept apart from the main thread."""
+
+    agent_id: str
+    path: Path  # the file that holds it (the session's own file for old clients)
+    records: int
+    models: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """How a reader gets content back out of its file; one small class a format."""
+
+    def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
+        """The content of each turn, in the order given."""
+        ...
+
+    def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """(line, raw record) for each physical line in the closed range that holds an object."""
+        ...
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """An indexed conversation. Value equality is by identity of file and content hash.
+
+    `row_turn_lines[k - 1]` is the physical line of row turn `k`, so that the
+    paper's positions can be found without another pass over the file.
+    """
+
+    id: str  # as the file says; else the file's stem
+    path: Path
+    format: str  # the reader's name: "claude-code", "chat"
+    sha256: str  # of the bytes read
+    bytes: int
+    turns: tuple[Turn, ...]
+    compactions: tuple[Compaction, ...]
+    row_turn_lines: Sequence[int]
+    skipped: tuple[Skipped, ...]
+    sidechains: tuple[Sidechain, ...]
+    models: tuple[str, ...]  # in order of first use
+    versions: tuple[str, ...]
+    source: Source
+    cwd: str | None = None
+    system: str | None = None  # the system prompt, where the format keeps it
+
+    @property
+    def prompts(self) -> int:
+        """Messages that a human wrote."""
+        return self.turns[-1].prompt if self.turns else 0
+
+    @property
+    def steps(self) -> int:
+        """Agent steps: assistant messages of the main thread."""
+        return self.turns[-1].step if self.turns else 0
+
+    @property
+    def row_turns(self) -> int:
+        """JSONL row turns, the first paper's count."""
+        return len(self.row_turn_lines)
+
+    @property
+    def full_compactions(self) -> tuple[Compaction, ...]:
+        """Compactions that replaced the conversation by a summary."""
+        return tuple(c for c in self.compactions if c.kind == "compaction")
+
+    def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
+        """Load the content of these turns from the file, in the order given.
+
+        Raises `SessionError` when the file changed since it was read.
+        """
+        return self.source.contents(turns)
+
+    def text(self, turn: Turn) -> str:
+        """The text of one turn."""
+        return next(self.contents((turn,))).text
