@@ -1,0 +1,60 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/contextecho
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check bench docs lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp an environment: core with the embedded model, and the one for development.
+$(VENV)/.demo: $(VENV)/bin/python requirements/demo.txt pyproject.toml
+	@echo "installing ContextEcho with the embedded model's runtime ..."
+	$(PIP) --require-hashes -r requirements/demo.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python requirements/dev.txt pyproject.toml
+	@echo "installing ContextEcho with its development tools ..."
+	$(PIP) --require-hashes -r requirements/dev.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo ## install and run the main job for real, on this machine
+	$(RUN) local install
+	$(RUN) demo
+
+test: $(VENV)/.dev ## install and run the quick tests (minutes)
+	$(BIN)/pytest -n 2 -m "not slow and not local and not browser"
+
+test-all: $(VENV)/.dev ## all tests, with the slow ones, the embedded model and the browser
+	$(RUN) local install
+	$(BIN)/pytest -n 2
+
+check: $(VENV)/.dev ## format, lint, types, and the contract of the rooms
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## speed and memory, each against a named peer, printed as ratios
+	$(RUN) local install
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.dev ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+lock: ## renew the lock of tested versions
+	$(BIN)/uv pip compile -q --universal --exclude-newer "7 days" --generate-hashes --no-annotate --no-header --extra local requirements/build.in pyproject.toml -o requirements/demo.txt
+	$(BIN)/uv pip compile -q --universal --exclude-newer "7 days" --generate-hashes --no-annotate --no-header --extra local --extra figures --group dev requirements/build.in pyproject.toml -c requirements/demo.txt -o requirements/dev.txt
+
+clean: ## remove the environment and what was built
+	rm -rf $(VENV) site dist build
