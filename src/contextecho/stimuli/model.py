@@ -23,20 +23,22 @@ class Stimulus(msgspec.Struct, frozen=True, kw_only=True):
     kind: StimulusKind
     wordings: tuple[str, ...]
     check: str | None = None  # compliance check of a stressor: "S1".."S4"
+    answers: tuple[str, ...] = ()  # of a negative control: one of them stands in a right reply
 
 
 class Battery(msgspec.Struct, frozen=True, kw_only=True):
     """A named, ordered set of stimuli from one data file.
 
     `framing` is put before each wording, with a blank line between (paper,
-    section 2.2); stressors and bare batteries have none.
+    section 2.2); stressors and bare batteries have none. Every stimulus of a
+    battery has the same number of wordings.
     """
 
     id: str
     version: str
     licence: str
     source: str
-    sha256: str  # of the data file's bytes
+    sha256: str  # of the data file's bytes, followed by those of each file it takes from
     stimuli: tuple[Stimulus, ...]
     framing: str | None = None
 

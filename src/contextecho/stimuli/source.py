@@ -1,0 +1,101 @@
+"""The form of a battery's data file, and reading one as written.
+
+Nothing is resolved here: a `BatterySource` still says "C01 from identity25"
+where `battery.py` will put the stimulus. What a single file can get wrong
+(YAML, missing or unknown or doubled keys, types) is found here, and named
+with its file and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Annotated, Any, Literal
+
+import msgspec
+import yaml
+
+from contextecho.errors import DataError
+from contextecho.stimuli.model import StimulusKind
+
+Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+"""A name that can stand in a cell's id, a file name and a command line."""
+
+Line = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]
+"""One line of text without white space around it."""
+
+_FORM = "docs/stimuli.md shows the form"
+
+
+class StimulusSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One stimulus as its file gives it."""
+
+    id: Id
+    category: Id
+    wordings: Annotated[tuple[Line, ...], msgspec.Meta(min_length=1)]
+    check: Literal["S1", "S2", "S3", "S4"] | None = None
+    answers: tuple[Line, ...] = ()
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """ "Take it from that bundled battery"."""
+
+    battery: Id = msgspec.field(name="from")
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """ "These stimuli of that bundled battery"."""
+
+    battery: Id = msgspec.field(name="from")
+    stimuli: Annotated[tuple[Id, ...], msgspec.Meta(min_length=1)]
+
+
+class BatterySource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A data file: either `kind` with `stimuli`, or `select`."""
+
+    id: Id
+    version: Annotated[str, msgspec.Meta(min_length=1)]
+    licence: Annotated[str, msgspec.Meta(min_length=1)]
+    source: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: StimulusKind | None = None
+    framing: Annotated[str, msgspec.Meta(min_length=1)] | Reference | None = None
+    stimuli: tuple[StimulusSource, ...] = ()
+    select: Selection | None = None
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML as data only; a key that stands twice is an error, where YAML would keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f'key "{key.value}" stands twice', problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def parse_source(data: bytes, name: str) -> BatterySource:
+    """Decode a battery file's bytes; `name` is what errors call the file.
+
+    Raises DataError, naming the line (not YAML) or the key (not a battery).
+    """
+    try:
+        content = yaml.load(data.decode(), Loader=_StrictLoader)
+        source = msgspec.convert(content, BatterySource)
+    except UnicodeDecodeError as error:
+        raise DataError("is not UTF-8 text", where=name, todo=_FORM) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f" at line {mark.line + 1}" if mark else ""
+        raise DataError(f"is not YAML{line}: {error.problem}", where=name, todo=_FORM) from error
+    except yaml.YAMLError as error:
+        raise DataError("is not YAML: it holds binary data", where=name, todo=_FORM) from error
+    except msgspec.ValidationError as error:
+        raise DataError(f"is not a battery: {error}", where=name, todo=_FORM) from error
+    if (source.select is None) == (not source.stimuli):
+        raise DataError("needs either `stimuli` or `select`", where=name, todo=_FORM)
+    if (source.select is None) != (source.kind is not None):
+        raise DataError("needs `kind` with `stimuli`, none with `select`", where=name, todo=_FORM)
+    return source
