@@ -37,13 +37,13 @@ class StimulusSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """ "Take it from that bundled battery"."""
+    """Take it from this bundled battery."""
 
     battery: Id = msgspec.field(name="from")
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """ "These stimuli of that bundled battery"."""
+    """Take these stimuli of this bundled battery."""
 
     battery: Id = msgspec.field(name="from")
     stimuli: Annotated[tuple[Id, ...], msgspec.Meta(min_length=1)]
@@ -68,11 +68,12 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
-            if key.value in seen:
+            name = str(key.value)
+            if name in seen:
                 raise yaml.MarkedYAMLError(
-                    problem=f'key "{key.value}" stands twice', problem_mark=key.start_mark
+                    problem=f'key "{name}" stands twice', problem_mark=key.start_mark
                 )
-            seen.add(key.value)
+            seen.add(name)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -90,10 +91,11 @@ def parse_source(data: bytes, name: str) -> BatterySource:
         mark = error.problem_mark or error.context_mark
         line = f" at line {mark.line + 1}" if mark else ""
         raise DataError(f"is not YAML{line}: {error.problem}", where=name, todo=_FORM) from error
-    except yaml.YAMLError as error:
-        raise DataError("is not YAML: it holds binary data", where=name, todo=_FORM) from error
     except msgspec.ValidationError as error:
         raise DataError(f"is not a battery: {error}", where=name, todo=_FORM) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"is not YAML: {reason}", where=name, todo=_FORM) from error
     if (source.select is None) == (not source.stimuli):
         raise DataError("needs either `stimuli` or `select`", where=name, todo=_FORM)
     if (source.select is None) != (source.kind is not None):
