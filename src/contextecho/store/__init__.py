@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from contextecho.store.model import RunInfo, StoredReply, Verdict
+from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict, settles
+from contextecho.store.opening import open_store
+from contextecho.store.store import Store
 
-__all__ = ["RunInfo", "StoredReply", "Verdict"]
+__all__ = [
+    "Ledger",
+    "RunInfo",
+    "Spend",
+    "Store",
+    "StoredReply",
+    "Verdict",
+    "open_store",
+    "settles",
+]

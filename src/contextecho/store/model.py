@@ -1,4 +1,9 @@
-"""What the store keeps: replies by request key, verdicts by reply and scorer, runs."""
+"""What the store keeps: replies by request key, verdicts by reply and scorer, runs, spend.
+
+The one thing to know: a reply *settles* its key when asking the same request
+again could not give another outcome (`settles`). Everything else stays an
+attempt, is shown as what it was, and is asked again by the next run.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,35 @@ from typing import Any
 
 import msgspec
 
-from contextecho.models import Reply
+from contextecho.models import Failed, FailureKind, Reply
 from contextecho.studies import Cell
 
 
+def settles(reply: Reply) -> bool:
+    """Whether a reply is the end for its request: it need never be asked again.
+
+    Answers, refusals and truncations are. So is `BAD_REQUEST`: an invalid request
+    stays invalid until it is changed, and a changed request has another key.
+    """
+    return not isinstance(reply, Failed) or reply.kind is FailureKind.BAD_REQUEST
+
+
 class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell with the reply that answers it (None: not collected yet)."""
+    """A cell with the reply that answers it.
+
+    `reply` is the one that settled the key; while none has, it is the last
+    failure (without its `retry_after`); it is None when nothing ever came back.
+    """
 
     cell: Cell
     key: str  # Request.key
     reply: Reply | None
-    attempts: int
+    attempts: int  # calls begun for this key in any run, lost ones included
     collected_at: str | None  # ISO-8601, UTC
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One scorer's reading of one reply. `value` is None when there is none, and `invalid` says why."""
+    """One scorer's reading of one reply; `value` is None when there is none, `invalid` says why."""
 
     reply_key: str
     scorer: str  # "register/JUDGE_ID", "compliance", "length", "fingerprint"
@@ -41,5 +59,36 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     session_path: str
     targets: tuple[str, ...]
-    plan: Mapping[str, Any]  # the plan without its contexts, as built-in values
+    plan: Mapping[str, Any]  # the plan without its contexts and cells, as built-in values
     versions: Mapping[str, str]  # of this program and what it ran on
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """What calls to one target used, as billed. Sums are over the calls that reported usage."""
+
+    attempts: int = 0  # calls begun
+    lost: int = 0  # begun and never heard of again (killed, or still in flight)
+    failed: int = 0
+    unreported: int = 0  # came back as a reply, without usage
+    input: int = 0  # prompt tokens, cached ones included
+    cached: int = 0
+    cache_write: int = 0
+    output: int = 0  # reasoning tokens included
+    reasoning: int = 0
+
+    def __add__(self, other: Ledger) -> Ledger:
+        return Ledger(
+            **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
+        )
+
+
+class Spend(msgspec.Struct, frozen=True, kw_only=True):
+    """The ledger of one run, by target (a judge is a target of its own)."""
+
+    run: str
+    by_target: Mapping[str, Ledger]
+
+    @property
+    def total(self) -> Ledger:
+        """All targets together."""
+        return sum(self.by_target.values(), Ledger())

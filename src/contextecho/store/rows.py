@@ -1,0 +1,201 @@
+"""Values into rows and back: the only file that knows in which order columns stand."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from contextecho.contexts import Context, Request, canonical_json
+from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Truncated, Usage
+from contextecho.store.model import RunInfo, Verdict
+from contextecho.studies import Cell, Plan
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+Row = Sequence[Any]
+
+CELL = ", ".join(Cell.__struct_fields__)
+RUN = "id, created_at, study, session, session_path, targets, plan, versions"
+REPLY = (
+    "outcome, text, stop_reason, failure, message, status, served_model, seconds,"
+    " input, cached, cache_write, output, reasoning"
+)
+VERDICT = ", ".join(Verdict.__struct_fields__)
+
+
+def columns(table: str, names: str) -> str:
+    """The column list with each name qualified by its table."""
+    return ", ".join(f"{table}.{name.strip()}" for name in names.split(","))
+
+
+def slots(names: str) -> str:
+    """One placeholder a column."""
+    return ", ".join("?" for _ in names.split(","))
+
+
+def plan_id(plan: Plan) -> str:
+    """Twelve hex digits that name what a plan collects: the id of its run.
+
+    What is merely said about the plan (token estimates, notes) does not enter,
+    so that a better estimate does not begin another run.
+    """
+    identity = {
+        "study": plan.study,
+        "protocol": plan.protocol,
+        "session": plan.session_sha256,
+        "batteries": {name: battery.sha256 for name, battery in plan.batteries.items()},
+        "decoding": plan.decoding,
+        "cells": plan.cells,
+    }
+    return hashlib.sha256(canonical_json(identity)).hexdigest()[:12]
+
+
+def pack_plan(plan: Plan) -> str:
+    """A plan as JSON: contexts by their hash (they are blobs), cells left out (they are rows)."""
+    bare = msgspec.structs.replace(
+        plan,
+        contexts={},
+        cells=(),
+        snapshots=tuple(msgspec.structs.replace(s, context=Context()) for s in plan.snapshots),
+    )
+    values = msgspec.to_builtins(bare)
+    del values["cells"]
+    values["contexts"] = sorted(plan.contexts)
+    for packed, snapshot in zip(values["snapshots"], plan.snapshots, strict=True):
+        packed["context"] = snapshot.context.sha256
+    return canonical_json(values).decode()
+
+
+def unpack_plan(
+    values: Mapping[str, Any], contexts: Mapping[str, Context], cells: tuple[Cell, ...]
+) -> Plan:
+    """The plan again, given what `pack_plan` left out."""
+    bare = {
+        **values,
+        "contexts": {},
+        "cells": [],
+        "snapshots": [
+            {**snapshot, "context": msgspec.to_builtins(contexts[snapshot["context"]])}
+            for snapshot in values["snapshots"]
+        ],
+    }
+    plan = msgspec.convert(bare, Plan)
+    kept = {sha256: contexts[sha256] for sha256 in values["contexts"]}
+    return msgspec.structs.replace(plan, contexts=kept, cells=cells)
+
+
+def pack_context(context: Context) -> bytes:
+    """A context as compressed canonical JSON."""
+    return zstd.compress(canonical_json(context))
+
+
+def unpack_context(packed: bytes) -> Context:
+    """The context that `pack_context` packed."""
+    return msgspec.json.decode(zstd.decompress(packed), type=Context)
+
+
+def cell_row(cell: Cell) -> Row:
+    """The columns `CELL`."""
+    return msgspec.structs.astuple(cell)
+
+
+def read_cell(row: Row) -> Cell:
+    """A cell from the columns `CELL`."""
+    return msgspec.convert(dict(zip(Cell.__struct_fields__, row, strict=True)), Cell)
+
+
+def request_row(request: Request) -> Row:
+    """The columns of the table `request`."""
+    return (
+        request.key,
+        request.target,
+        request.context.sha256,
+        canonical_json(request.ask).decode(),
+        canonical_json(request.decoding).decode(),
+        request.sample,
+    )
+
+
+def reply_row(reply: Reply) -> Row:
+    """The columns `REPLY`."""
+    usage = reply.usage or _NO_USAGE
+    failed = reply if isinstance(reply, Failed) else None
+    return (
+        _OUTCOMES[type(reply)],
+        reply.text,
+        reply.stop_reason,
+        failed and failed.kind.value,
+        failed and failed.message,
+        failed and failed.status,
+        reply.served_model,
+        reply.seconds,
+        usage.input,
+        usage.cached,
+        usage.cache_write,
+        usage.output,
+        usage.reasoning,
+    )
+
+
+def read_reply(row: Row) -> Reply:
+    """A reply from the columns `REPLY`."""
+    outcome, text, stop_reason, failure, message, status, served_model, seconds, *tokens = row
+    said = any(count is not None for count in tokens)
+    usage = Usage(**dict(zip(Usage.__struct_fields__, tokens, strict=True))) if said else None
+    common: dict[str, Any] = {
+        "text": text,
+        "stop_reason": stop_reason,
+        "usage": usage,
+        "served_model": served_model,
+        "seconds": seconds,
+    }
+    if outcome == "failed":
+        return Failed(kind=FailureKind(failure), message=message, status=status, **common)
+    return _ANSWERS[outcome](**common)
+
+
+def read_run(row: Row) -> RunInfo:
+    """A run from the columns `RUN`."""
+    run_id, created_at, study, session, session_path, targets, plan, versions = row
+    return RunInfo(
+        id=run_id,
+        created_at=created_at,
+        study=study,
+        session=session,
+        session_path=session_path,
+        targets=tuple(msgspec.json.decode(targets)),
+        plan=msgspec.json.decode(plan),
+        versions=msgspec.json.decode(versions),
+    )
+
+
+def verdict_row(verdict: Verdict) -> Row:
+    """The columns `VERDICT`."""
+    *columns_before, detail = msgspec.structs.astuple(verdict)
+    return (*columns_before, canonical_json(detail).decode())
+
+
+def read_verdict(row: Row) -> Verdict:
+    """A verdict from the columns `VERDICT`."""
+    *columns_before, detail = row
+    values = (*columns_before, msgspec.json.decode(detail))
+    return Verdict(**dict(zip(Verdict.__struct_fields__, values, strict=True)))
+
+
+_NO_USAGE = Usage()
+_ANSWERS: dict[str, type[Answer | Refusal | Truncated]] = {
+    "answer": Answer,
+    "refusal": Refusal,
+    "truncated": Truncated,
+}
+_OUTCOMES: dict[type, str] = {
+    **{kind: outcome for outcome, kind in _ANSWERS.items()},
+    Failed: "failed",
+}
