@@ -1,0 +1,107 @@
+"""What the independent observations are: the one owner of cluster identity.
+
+Definition 1 of the first paper is a nested mean: paraphrases within a stimulus,
+stimuli within a position, and the positions weighted equally:
+
+    Delta(t) = 1/|P| sum_p 1/n sum_i d(t, p, i)        one position t
+    Delta    = 1/T   sum_t Delta(t)                    over positions
+
+So every estimate here is the plain mean of *units*, and its uncertainty comes
+from how much the units differ. The units are the clusters (positions, or
+sessions when there are several); where there is only one cluster, its stimuli;
+where there is only one stimulus, the observations themselves.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+class Unit(StrEnum):
+    """What is taken as independent."""
+
+    CLUSTER = "cluster"
+    STIMULUS = "stimulus"
+    OBSERVATION = "observation"
+
+
+class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Unit means, and what they were made from."""
+
+    means: FloatArray  # (k,)
+    unit: Unit
+    clusters: int
+    observations: int
+    empty: int  # cluster x stimulus combinations without an observation
+
+    @property
+    def note(self) -> str | None:
+        """What a reader of an interval over these units must know."""
+        notes = []
+        if self.clusters == 1:
+            reach = "the interval does not reach beyond it"
+            over = {Unit.STIMULUS: "stimuli", Unit.OBSERVATION: "observations"}[self.unit]
+            notes.append(f"one cluster: units are its {len(self.means)} {over}; {reach}")
+        if self.empty:
+            notes.append(
+                f"{self.empty} cluster x stimulus cells are empty: "
+                "those clusters average over the stimuli they have"
+            )
+        return "; ".join(notes) or None
+
+
+def unit_means(
+    values: ArrayLike, clusters: ArrayLike | None = None, stimuli: ArrayLike | None = None
+) -> Units:
+    """Average observations into units, weighted as in Definition 1.
+
+    `values` (n,) finite numbers; `clusters` and `stimuli` (n,) labels, None for
+    a single one. Raises `ValueError` on unequal lengths or a number that is not
+    finite.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    n = len(data)
+    if not np.isfinite(data).all():
+        raise ValueError("values must be finite; leave missing ones out")
+    cluster, n_clusters = _codes(clusters, n)
+    stimulus, n_stimuli = _codes(stimuli, n)
+    cells, cell_of = np.unique(cluster * max(n_stimuli, 1) + stimulus, return_inverse=True)
+    cell_means = _group_means(data, cell_of, len(cells))
+    if n_clusters > 1:
+        cell_cluster = cells // n_stimuli
+        means, unit = _group_means(cell_means, cell_cluster, n_clusters), Unit.CLUSTER
+    elif n_stimuli > 1:
+        means, unit = cell_means, Unit.STIMULUS
+    else:
+        means, unit = data, Unit.OBSERVATION
+    return Units(
+        means=means,
+        unit=unit,
+        clusters=n_clusters,
+        observations=n,
+        empty=n_clusters * n_stimuli - len(cells),
+    )
+
+
+def _codes(labels: ArrayLike | None, n: int) -> tuple[IntArray, int]:
+    """Labels as codes 0..k-1, and k."""
+    if labels is None:
+        return np.zeros(n, dtype=np.int64), min(n, 1)
+    names, codes = np.unique(np.asarray(labels), return_inverse=True)
+    if len(codes) != n:
+        raise ValueError(f"{len(codes)} labels for {n} values")
+    return codes.astype(np.int64), len(names)
+
+
+def _group_means(values: FloatArray, groups: IntArray, k: int) -> FloatArray:
+    """Mean of `values` (n,) in each of `k` groups, none of them empty."""
+    sums = np.bincount(groups, weights=values, minlength=k)
+    return np.asarray(sums / np.bincount(groups, minlength=k), dtype=np.float64)
