@@ -86,7 +86,6 @@ def test_cells_carry_the_key_of_their_request_in_plan_order(store: Store, run: R
         answer("žluťoučký \u2014 \U0001f600 \x1b[31m"),
         Refusal(text="", stop_reason="refusal", usage=Usage(input=5)),
         Truncated(text="I would", stop_reason="length", usage=USAGE),
-        Failed(kind=FailureKind.BAD_REQUEST, message="too long", status=400),
     ],
 )
 def test_settling_replies_come_back_equal(store: Store, run: RunInfo, plan: Plan, reply: Reply):
@@ -97,6 +96,18 @@ def test_settling_replies_come_back_equal(store: Store, run: RunInfo, plan: Plan
     assert first.collected_at is not None
     assert first.collected_at.endswith("+00:00")
     assert key not in [missing for _, missing in store.missing(run.id)]
+
+
+def test_an_invalid_request_is_the_end_for_a_target_that_has_answered(
+    store: Store, run: RunInfo, plan: Plan
+):
+    invalid = Failed(kind=FailureKind.BAD_REQUEST, message="too long", status=400)
+    before = ask(store, run, plan.request(plan.cells[0]), invalid)
+    assert store.reply(before) is None  # it may be the set-up
+    ask(store, run, plan.request(plan.cells[1]), answer())
+    after = ask(store, run, plan.request(plan.cells[2]), invalid)
+    assert store.reply(after) == invalid
+    assert [key for _, key in store.missing(run.id)].count(after) == 0
 
 
 @pytest.mark.parametrize("kind", [k for k in FailureKind if k is not FailureKind.BAD_REQUEST])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict, settles
+from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
 from contextecho.store.opening import open_store
 from contextecho.store.store import Store
 
@@ -14,5 +14,4 @@ __all__ = [
     "StoredReply",
     "Verdict",
     "open_store",
-    "settles",
 ]

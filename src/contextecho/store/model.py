@@ -1,8 +1,9 @@
 """What the store keeps: replies by request key, verdicts by reply and scorer, runs, spend.
 
-The one thing to know: a reply *settles* its key when asking the same request
-again could not give another outcome (`settles`). Everything else stays an
-attempt, is shown as what it was, and is asked again by the next run.
+The one thing to know: a reply *settles* its key when the same request need not
+be asked again (answers, refusals, truncations, and requests found invalid).
+Every other failure stays an attempt, is shown as what it was, and is asked
+again by the next run.
 """
 
 from __future__ import annotations
@@ -12,17 +13,8 @@ from typing import Any
 
 import msgspec
 
-from contextecho.models import Failed, FailureKind, Reply
+from contextecho.models import Reply
 from contextecho.studies import Cell
-
-
-def settles(reply: Reply) -> bool:
-    """Whether a reply is the end for its request: it need never be asked again.
-
-    Answers, refusals and truncations are. So is `BAD_REQUEST`: an invalid request
-    stays invalid until it is changed, and a changed request has another key.
-    """
-    return not isinstance(reply, Failed) or reply.kind is FailureKind.BAD_REQUEST
 
 
 class StoredReply(msgspec.Struct, frozen=True, kw_only=True):

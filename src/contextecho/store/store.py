@@ -18,9 +18,9 @@ import msgspec
 
 from contextecho.contexts import Context, Request
 from contextecho.errors import DataError, UsageError
-from contextecho.models import Reply
+from contextecho.models import Failed, FailureKind, Reply
 from contextecho.store import rows
-from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict, settles
+from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
 from contextecho.studies import Cell, Plan
 
 
@@ -222,8 +222,26 @@ class Store:
                 "INSERT INTO reply SELECT key, id, ? FROM attempt WHERE id = ?"
                 " ON CONFLICT (key) DO UPDATE SET attempt = excluded.attempt,"
                 " settled = excluded.settled WHERE NOT reply.settled",
-                (settles(reply), attempt),
+                (self._settles(attempt, reply), attempt),
             )
+
+    def _settles(self, attempt: int, reply: Reply) -> bool:
+        """Whether the reply is the end for its key.
+
+        A request found invalid stays so until it is changed, and then has another
+        key. But while a target has never answered anything, the complaint may be
+        about the set-up (URL, model, parameter) rather than about this request.
+        """
+        if not isinstance(reply, Failed):
+            return True
+        return reply.kind is FailureKind.BAD_REQUEST and any(
+            self._rows(
+                "SELECT 1 FROM attempt JOIN request USING (key)"
+                " WHERE outcome != 'failed' AND target ="
+                " (SELECT target FROM attempt JOIN request USING (key) WHERE id = ?) LIMIT 1",
+                attempt,
+            )
+        )
 
     def spend(self, run_id: str) -> Spend:
         """What the calls of a run used, by target."""
@@ -265,7 +283,7 @@ class Store:
 
     # Inside
 
-    def _rows(self, query: str, *values: str) -> Iterator[rows.Row]:
+    def _rows(self, query: str, *values: str | int) -> Iterator[rows.Row]:
         """The rows of a query. A damaged file becomes a `DataError`."""
         try:
             yield from self._db.execute(query, values)
