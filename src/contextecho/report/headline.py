@@ -1,0 +1,120 @@
+"""What a run says, in plain sentences that carry their interval and their n.
+
+A sentence never says more than its interval: one that covers "no difference" is
+said to do so, and a headline whose negative controls moved is withheld.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from contextecho.report.measures import READINGS
+from contextecho.report.palette import series_name
+from contextecho.report.typeset import Quantity, count, estimate
+from contextecho.report.view import View
+from contextecho.scoring.model import Contrast, Measure
+
+_ORDER = (Measure.REGISTER, Measure.FINGERPRINT, Measure.LENGTH, Measure.COMPLIANCE)
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """One measured difference: the numbers, then what they mean."""
+
+    measure: str
+    battery: str
+    numbers: str
+    meaning: str
+
+
+class Headline(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be said about one target. `withheld` says why it may not be said."""
+
+    target: str
+    statements: tuple[Statement, ...]
+    withheld: tuple[str, ...]
+
+
+def headlines(view: View) -> tuple[Headline, ...]:
+    """One headline a target, the judged measure first."""
+    return tuple(_headline(view, target) for target in view.targets)
+
+
+def _headline(view: View, target: str) -> Headline:
+    statements = []
+    for measure in _ORDER:
+        for battery in view.surfaces(measure):
+            contrast = view.headline(target, measure, battery)
+            if contrast is not None:
+                statements.append(
+                    Statement(
+                        measure=READINGS[measure].name,
+                        battery=battery,
+                        numbers=numbers(contrast),
+                        meaning=meaning(contrast),
+                    )
+                )
+    withheld = tuple(guard.note for guard in view.moved_guards(target))
+    return Headline(target=target, statements=tuple(statements), withheld=withheld)
+
+
+def difference(contrast: Contrast) -> str:
+    """`control − session`, or `control ÷ session` where the contrast is a ratio."""
+    ratio = READINGS[contrast.measure].contrast is Quantity.RATIO
+    sign = "÷" if ratio else "−"
+    return f"{series_name(contrast.minus_from)} {sign} {series_name(contrast.minus)}"
+
+
+def numbers(contrast: Contrast) -> str:
+    """`control − session = 0.42 [0.11, 0.73], 60 pairs in 12 clusters`."""
+    interval = contrast.interval
+    text = estimate(
+        contrast.estimate,
+        interval.low if interval else None,
+        interval.high if interval else None,
+        READINGS[contrast.measure].contrast,
+    )
+    pairs = count(contrast.pairs, "pair")
+    if contrast.pairs != contrast.planned_pairs:
+        pairs = f"{contrast.pairs:,} of {count(contrast.planned_pairs, 'pair')}"
+    return f"{difference(contrast)} = {text}, {pairs} in {count(contrast.clusters, 'cluster')}"
+
+
+def meaning(contrast: Contrast) -> str:
+    """What the interval allows to say, and no more."""
+    if contrast.estimate is None:
+        return f"No number: {contrast.note or 'the reason was not recorded'}."
+    reading = READINGS[contrast.measure]
+    sign = direction(contrast)
+    if sign is None:
+        said = "Too little was collected for an interval, so nothing follows from this number."
+    elif sign == 0:
+        neutral = "1" if reading.contrast is Quantity.RATIO else "0"
+        said = (
+            f"The interval covers {neutral}: a difference is not shown, and neither is its absence."
+        )
+    else:
+        said = (
+            f"Replies in the {series_name(contrast.minus_from)} arm "
+            f"{reading.more if sign > 0 else reading.less} than in the "
+            f"{series_name(contrast.minus)} arm."
+        )
+    return f"{said} {_sentence(contrast.note)}".strip()
+
+
+def direction(contrast: Contrast) -> int | None:
+    """+1 or -1 where the interval excludes "no difference", 0 where it covers it.
+
+    None where there is no estimate or no interval.
+    """
+    neutral = READINGS[contrast.measure].contrast.neutral
+    if contrast.estimate is None or contrast.interval is None or neutral is None:
+        return None
+    if contrast.interval.low > neutral:
+        return 1
+    return -1 if contrast.interval.high < neutral else 0
+
+
+def _sentence(note: str | None) -> str:
+    if not note:
+        return ""
+    return note[0].upper() + note[1:].rstrip(".") + "."

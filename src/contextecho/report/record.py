@@ -1,0 +1,80 @@
+"""The plan of a run as a report needs it, read from `RunInfo.plan`.
+
+A store may come from an older release, so every field here may be missing; the
+report then says "not recorded" instead of guessing. A plan that holds a field
+in the wrong shape is a `DataError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from contextecho.contexts import Decoding, Position, Protocol
+from contextecho.errors import DataError
+from contextecho.store import RunInfo
+from contextecho.studies import Study
+
+
+class SnapshotRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a snapshot was, without its context."""
+
+    position: Position
+    chars: int
+    tokens: int
+    counter: str
+    rendering: str
+    summary_kept: bool | None = None
+    dropped_turns: int = 0
+
+
+class BatteryRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Which data file a battery came from."""
+
+    id: str
+    version: str
+    licence: str
+    source: str
+    sha256: str
+
+
+class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a plan that a reader must be able to check."""
+
+    study: Study | None = None
+    protocol: Protocol | None = None
+    session_sha256: str | None = None
+    positions: tuple[Position, ...] = ()
+    snapshots: tuple[SnapshotRecord, ...] = ()
+    token_counter: str | None = None
+    control_ratio: Mapping[str, float] = {}
+    batteries: Mapping[str, BatteryRecord] = {}
+    decoding: Decoding | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def headline_contrast(self) -> str | None:
+        """Id of the study's first contrast, the one the headline is about."""
+        return self.study.contrasts[0].id if self.study and self.study.contrasts else None
+
+    @property
+    def negative_controls(self) -> str | None:
+        """Id of the battery that must not move."""
+        return self.study.negative_controls if self.study else None
+
+    def snapshot(self, label: str) -> SnapshotRecord | None:
+        """The snapshot taken at a position."""
+        return next((s for s in self.snapshots if s.position.label == label), None)
+
+
+def read_plan(run: RunInfo) -> PlanRecord:
+    """The plan that `run` was collected under."""
+    try:
+        return msgspec.convert(run.plan, PlanRecord)
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f"the stored plan cannot be read: {error}",
+            where=f"run {run.id}",
+            todo="report it with the version that collected the run",
+        ) from error

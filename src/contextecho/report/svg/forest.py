@@ -1,0 +1,133 @@
+"""A forest as SVG: rows of marks with intervals, and their numbers in the right margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from contextecho.report.figures import Axis, Forest, Mark, Panel, Row, series_of
+from contextecho.report.palette import ESTIMATE
+from contextecho.report.svg.elements import (
+    canvas,
+    focus_row,
+    glyph,
+    legend,
+    line,
+    shorten,
+    tag,
+    text,
+)
+from contextecho.report.svg.scales import Scale, scale, ticks
+from contextecho.report.typeset import count, estimate, number
+
+_WIDTH, _LEFT, _MARGIN = 960.0, 200.0, 250.0
+_PLOT_RIGHT = _WIDTH - _MARGIN
+_LANE, _PAD, _AXIS, _GAP = 17.0, 10.0, 44.0, 26.0
+
+
+def draw_forest(figure: Forest) -> Markup:
+    """The figure: a legend if arms are compared, then each panel over its own axis."""
+    arms = [name for name in series_of(figure) if name != ESTIMATE]
+    parts = legend(arms, _LEFT + 5, 20)
+    top = 36.0 if arms else 8.0
+    for panel in figure.panels:
+        if panel.title:
+            parts.append(text(0, top + 12, panel.title.capitalize(), "panel-title"))
+            top += 22
+        drawn, top = _panel(panel, top)
+        parts += drawn
+        top += _GAP
+    return canvas(figure, _WIDTH, top - _GAP, parts)
+
+
+def _panel(panel: Panel, top: float) -> tuple[list[Markup], float]:
+    heights = [_height(row) for row in panel.rows]
+    bottom = top + sum(heights)
+    x = scale(panel.axis, _LEFT + 6, _PLOT_RIGHT - 14)
+    parts = list(_axis(panel.axis, x, top, bottom))
+    for i, (row, height) in enumerate(zip(panel.rows, heights, strict=True)):
+        parts.append(_row(row, x, top, height, banded=i % 2 == 1))
+        top += height
+    return parts, bottom + _AXIS
+
+
+def _height(row: Row) -> float:
+    margin_lines = 2 * len(row.margin) or 1
+    return max(_LANE * len(row.marks), 15.0 * margin_lines) + (_PAD if row.margin else 5.0)
+
+
+def _axis(axis: Axis, x: Scale, top: float, bottom: float) -> Iterator[Markup]:
+    for value in ticks(axis):
+        yield line(x(value), top, x(value), bottom, "grid")
+        yield text(x(value), bottom + 17, number(value, axis.quantity), "tick", "middle")
+    yield line(_LEFT, bottom, _PLOT_RIGHT - 8, bottom, "axis")
+    if axis.reference is not None:
+        at = x(axis.reference)
+        yield line(at, top, at, bottom, "reference")
+    yield text(_LEFT + 6, bottom + 36, axis.label, "axis-label")
+
+
+def _row(row: Row, x: Scale, top: float, height: float, *, banded: bool) -> Markup:
+    middle = top + height / 2
+    lanes = [middle + (i - (len(row.marks) - 1) / 2) * _LANE for i in range(len(row.marks))]
+    drawn = [
+        _mark(mark, x, y) for mark, y in zip(row.marks, lanes, strict=True) if mark.value is not None
+    ]
+    backdrop = tag(
+        "rect",
+        x=0.0,
+        y=top,
+        width=_WIDTH,
+        height=height,
+        class_="focus banded" if banded else "focus",
+    )
+    labels = _label(row.label, middle)
+    return focus_row(
+        row.label, (*row.marks, *row.margin), backdrop, *labels, *drawn, *_margin(row, middle)
+    )
+
+
+def _label(label: str, middle: float) -> list[Markup]:
+    """A target's provider stands above its model; other labels take one line."""
+    provider, slash, model = label.partition("/")
+    if not slash:
+        return [text(0, middle + 4, shorten(label, 28), "row-label")]
+    return [
+        text(0, middle - 4, shorten(provider + "/", 30), "row-note"),
+        text(0, middle + 12, shorten(model, 28), "row-label"),
+    ]
+
+
+def _mark(mark: Mark, x: Scale, y: float) -> Markup:
+    bar = Markup()
+    if mark.low is not None and mark.high is not None:
+        bar = line(x(mark.low), y, x(mark.high), y, "bar")
+    return glyph(mark, x(mark.value or 0.0), y, bar)
+
+
+def _margin(row: Row, middle: float) -> Iterator[Markup]:
+    """Contrasts with their names; in a row of one estimate, that estimate."""
+    if not row.margin:
+        for mark in row.marks[:1]:
+            yield from _numbers(mark, middle + 4)
+        return
+    y = middle - 15.0 * len(row.margin) + 11
+    for mark in row.margin:
+        name = mark.label.removeprefix(f"{row.label}, ").rpartition(", ")[2]
+        yield text(_PLOT_RIGHT + 6, y, name, "row-note")
+        yield tag("g", *_numbers(mark, y + 15), **_as_data(mark))
+        y += 30
+
+
+def _numbers(mark: Mark, y: float) -> Iterator[Markup]:
+    words = estimate(mark.value, mark.low, mark.high, mark.quantity)
+    yield text(_PLOT_RIGHT + 6, y, words, "margin")
+    pairs = count(mark.n, mark.unit, "replies" if mark.unit == "reply" else None)
+    yield text(_WIDTH - 4, y, pairs, "margin-n", "end")
+
+
+def _as_data(mark: Mark) -> dict[str, str | None]:
+    values = {"data_value": mark.value, "data_low": mark.low, "data_high": mark.high}
+    exact = {key: None if value is None else repr(value) for key, value in values.items()}
+    return {"class_": "written", "data_label": mark.label, **exact}

@@ -1,0 +1,95 @@
+"""Numbers as text: the only place of the report that rounds.
+
+Every text a reader meets (HTML, Markdown, tooltips, both renderers' labels)
+takes its numbers from here, so that they read alike. A missing number is never
+a zero: it is `NOTHING`, and whoever shows it also shows why.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+NOTHING = "no estimate"
+
+
+class Quantity(StrEnum):
+    """What kind of number it is, which decides how it is written."""
+
+    SCORE = "score"  # register points
+    SHARE = "share"  # 0..1, written in percent
+    POINTS = "points"  # difference of shares, written in percentage points
+    CHARACTERS = "characters"
+    RATIO = "ratio"
+    COORDINATE = "coordinate"  # along a principal component
+    CHANCE = "chance"  # AUC, agreement: 0..1, two decimals
+
+    @property
+    def neutral(self) -> float | None:
+        """The value that means no difference; None where the quantity is not a comparison."""
+        return {
+            Quantity.SCORE: 0.0,
+            Quantity.POINTS: 0.0,
+            Quantity.RATIO: 1.0,
+            Quantity.COORDINATE: 0.0,
+            Quantity.CHANCE: 0.5,
+        }.get(self)
+
+
+def number(value: float | None, quantity: Quantity) -> str:
+    """One number with its unit."""
+    if value is None:
+        return NOTHING
+    return _bare(value, quantity) + _unit(quantity)
+
+
+def estimate(
+    value: float | None, low: float | None, high: float | None, quantity: Quantity
+) -> str:
+    """A number with its interval: `0.42 [0.11, 0.73]`, `83 % [71, 92]`."""
+    if value is None:
+        return NOTHING
+    if low is None or high is None:
+        return number(value, quantity)
+    return f"{number(value, quantity)} [{_bare(low, quantity)}, {_bare(high, quantity)}]"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value without false precision."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def count(n: int, one: str, many: str | None = None) -> str:
+    """`1 pair`, `60 pairs`, `1,200 replies`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def whole(n: int | None) -> str:
+    """An integer with thousands separated; a dash where it is not known."""
+    return "–" if n is None else f"{n:,}".replace("-", "−")
+
+
+def listing(words: tuple[str, ...] | list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _bare(value: float, quantity: Quantity) -> str:
+    if quantity in (Quantity.SHARE, Quantity.POINTS):
+        text = f"{100 * value:.0f}"
+    elif quantity is Quantity.CHARACTERS:
+        text = f"{value:,.0f}"
+    elif quantity is Quantity.RATIO:
+        text = f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+    else:
+        text = f"{value:.2f}"
+    if float(text.replace(",", "")) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def _unit(quantity: Quantity) -> str:
+    return {Quantity.SHARE: " %", Quantity.POINTS: " pp", Quantity.RATIO: "×"}.get(quantity, "")

@@ -1,0 +1,38 @@
+"""Text from sessions and models, made safe to look at.
+
+Replies and session names are written by strangers. Escaping HTML is the
+template's work; this module does the part escaping cannot: characters that a
+reader does not see but a terminal or a browser obeys (escape sequences,
+direction overrides, invisible tags) are replaced by marks that show them.
+"""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls except tab and newline, DEL; Arabic letter mark; zero-width space and the
+# direction marks; line and paragraph separators with the embeddings and overrides; invisible
+# operators and isolates; byte order mark; interlinear annotation; surrogates; tag characters.
+# The zero-width joiners stay: Persian and emoji need them, and they reorder nothing.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def make_visible(text: str) -> str:
+    """`text` with every unseen character replaced by a visible mark.
+
+    Controls become their Unicode pictures (ESC is ␛), the rest ⟨U+202E⟩ and
+    the like. Tabs and line ends stay; CR LF becomes LF.
+    """
+    return _UNSEEN.sub(_mark, text.replace("\r\n", "\n"))
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"⟨U+{code:04X}⟩"
