@@ -1,6 +1,12 @@
-"""Who answers: providers, the embedded model, simulated and recorded ones."""
+"""Who answers: providers, the embedded model, simulated and recorded ones.
+
+The door imports no HTTP client and no runtime; `open_model` does, when called.
+"""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from contextecho.models.model import (
     Answer,
@@ -12,5 +18,55 @@ from contextecho.models.model import (
     Truncated,
     Usage,
 )
+from contextecho.models.opening import open_model
+from contextecho.models.prices import Price, find_price
+from contextecho.models.providers import (
+    Provider,
+    Quirks,
+    Target,
+    find_provider,
+    provider_ids,
+    same_model,
+    targets,
+)
+from contextecho.models.recorded import RecordedModel
 
-__all__ = ["Answer", "Failed", "FailureKind", "Model", "Refusal", "Reply", "Truncated", "Usage"]
+if TYPE_CHECKING:
+    from contextecho.models.simulated import SimulatedJudge, SimulatedModel, SimulatedProcess
+
+__all__ = [
+    "Answer",
+    "Failed",
+    "FailureKind",
+    "Model",
+    "Price",
+    "Provider",
+    "Quirks",
+    "RecordedModel",
+    "Refusal",
+    "Reply",
+    "SimulatedJudge",
+    "SimulatedModel",
+    "SimulatedProcess",
+    "Target",
+    "Truncated",
+    "Usage",
+    "find_price",
+    "find_provider",
+    "open_model",
+    "provider_ids",
+    "same_model",
+    "targets",
+]
+
+_HOMES = {
+    "SimulatedJudge": "contextecho.models.simulated",
+    "SimulatedModel": "contextecho.models.simulated",
+    "SimulatedProcess": "contextecho.models.simulated",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ answer is never empty: an empty one is `Failed(kind="empty")`.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, Self
 
 import msgspec
 
@@ -94,6 +94,8 @@ class Model(Protocol):
 
     id: str  # canonical, "provider/model"
     free: bool  # costs no money (local, simulated, recorded)
+    max_concurrency: int | None  # calls at a time; None: as many as the provider bears
+    notes: tuple[str, ...]  # what the user must know about how it is asked, one line each
 
     async def answer(self, request: Request) -> Reply:
         """Answer one request, once: no retries here, and no exception for a failed call."""
@@ -102,3 +104,10 @@ class Model(Protocol):
     async def close(self) -> None:
         """Release connections and servers."""
         ...
+
+    async def __aenter__(self) -> Self:
+        """The model itself; `close` is called when the block is left."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

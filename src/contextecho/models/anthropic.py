@@ -1,0 +1,211 @@
+"""Anthropic's messages: turns of content blocks, and two cache breakpoints.
+
+Breakpoints stand at the end of system and tools, and at the last block of the
+prefix; the question comes after both, so that each further question on a prefix
+reads it from the cache. As in chat completions the prefix is rendered once; its
+last turn is left open, because a question of the same role must join that turn
+(tool results and the user's words after them are one user turn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from contextecho.contexts import Context, Decoding, Message, Request, canonical_json
+from contextecho.models.endpoint import Endpoint, Exchange
+from contextecho.models.failures import foreign_answer
+from contextecho.models.model import (
+    Answer,
+    Failed,
+    FailureKind,
+    Model,
+    Refusal,
+    Reply,
+    Truncated,
+    Usage,
+)
+from contextecho.models.prefixes import PrefixCache
+from contextecho.models.providers import Quirks
+
+API_VERSION = "2023-06-01"
+
+_encode = msgspec.json.Encoder().encode
+_CACHE_HERE = {"type": "ephemeral"}
+_TRUNCATING = ("max_tokens", "model_context_window_exceeded")
+
+
+class _Head(msgspec.Struct, frozen=True):
+    body: bytes  # everything up to the last block of the prefix, its turn still open
+    open_role: str | None  # the role of that turn
+
+
+class AnthropicMessages(Model):
+    """A model behind Anthropic's messages endpoint."""
+
+    free = False
+    max_concurrency: int | None = None
+
+    def __init__(
+        self,
+        target: str,
+        model: str,
+        endpoint: Endpoint,
+        quirks: Quirks,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        """`model` is the provider's own id of `target`."""
+        self.id = target
+        self.notes = notes
+        self._model = model
+        self._endpoint = endpoint
+        self._quirks = quirks
+        self._heads = PrefixCache(self._render)
+
+    async def answer(self, request: Request) -> Reply:
+        """Ask once."""
+        exchange = await self._endpoint.post(self.body(request))
+        return read_message(exchange) if isinstance(exchange, Exchange) else exchange
+
+    def body(self, request: Request) -> bytes:
+        """The bytes that are sent for a request."""
+        head = self._heads.head(request.context)
+        parts, role = [head.body], head.open_role
+        for turn_role, blocks in _turns(request.ask):
+            inner = _encode(blocks)[1:-1]
+            if turn_role == role:
+                parts += b",", inner
+            else:
+                parts += b"" if role is None else b"]},", _open_turn(turn_role), inner
+            role = turn_role
+        parts += b"]}]", self._tail(request.decoding)
+        return b"".join(parts)
+
+    def _render(self, context: Context) -> _Head:
+        fields: dict[str, Any] = {"model": self._model}
+        if context.tools:
+            fields["tools"] = [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": msgspec.Raw(canonical_json(tool.parameters)),
+                }
+                for tool in context.tools
+            ]
+            fields["tool_choice"] = {"type": "none"}
+        if context.system:
+            fields["system"] = [
+                {"type": "text", "text": context.system, "cache_control": _CACHE_HERE}
+            ]
+        elif context.tools:
+            fields["tools"][-1]["cache_control"] = _CACHE_HERE
+        fields["messages"] = []
+        start = _encode(fields).removesuffix(b"]}")
+        turns = list(_turns(context.messages))
+        if not turns:
+            return _Head(start, None)
+        turns[-1][1][-1]["cache_control"] = _CACHE_HERE
+        rendered = b"]},".join([_open_turn(role) + _encode(blocks)[1:-1] for role, blocks in turns])
+        return _Head(start + rendered, turns[-1][0])
+
+    def _tail(self, decoding: Decoding) -> bytes:
+        fields: dict[str, Any] = {"max_tokens": decoding.max_output_tokens}
+        if self._quirks.sampling and decoding.temperature is not None:
+            fields["temperature"] = decoding.temperature
+        if self._quirks.sampling and decoding.top_p is not None:
+            fields["top_p"] = decoding.top_p
+        return b"," + _encode(fields)[1:]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
+
+
+def _open_turn(role: str) -> bytes:
+    return b'{"role":"%s","content":[' % role.encode()
+
+
+def _turns(messages: Iterable[Message]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Turns as `(role, blocks)`; messages of one role in a row are one turn."""
+    for role, group in groupby(messages, key=_turn_role):
+        blocks = [block for message in group for block in _blocks(message)]
+        if blocks:
+            yield role, blocks
+
+
+def _turn_role(message: Message) -> str:
+    return "assistant" if message.role == "assistant" else "user"
+
+
+def _blocks(message: Message) -> Iterator[dict[str, Any]]:
+    """The content blocks of a message; the API refuses blank text, so that makes no block."""
+    if message.role == "tool":
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id}
+        yield result | {"content": message.text} | ({"is_error": True} if message.is_error else {})
+        return
+    if message.text.strip():
+        yield {"type": "text", "text": message.text}
+    for call in message.tool_calls:
+        arguments = msgspec.Raw(canonical_json(call.arguments))
+        yield {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
+
+
+class _Block(msgspec.Struct):
+    type: str
+    text: str = ""
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Reply(msgspec.Struct):
+    content: list[_Block]
+    stop_reason: str | None = None
+    model: str | None = None
+    usage: _Usage | None = None
+
+
+_decode = msgspec.json.Decoder(_Reply).decode
+
+
+def read_message(exchange: Exchange) -> Reply:
+    """A 200 answer of the messages endpoint as a reply."""
+    try:
+        message = _decode(exchange.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return foreign_answer(exchange.body, "a message", exchange.seconds)
+    text = "".join(block.text for block in message.content if block.type == "text")
+    told: dict[str, Any] = {
+        "stop_reason": message.stop_reason,
+        "usage": _usage(message.usage),
+        "served_model": message.model,
+        "seconds": exchange.seconds,
+    }
+    if message.stop_reason == "refusal":
+        return Refusal(text=text, **told)
+    if message.stop_reason in _TRUNCATING:
+        return Truncated(text=text, **told)
+    if not text.strip():
+        what = "called a tool" if message.stop_reason == "tool_use" else "wrote no visible text"
+        return Failed(kind=FailureKind.EMPTY, message=f"the model {what}", **told)
+    return Answer(text=text, **told)
+
+
+def _usage(usage: _Usage | None) -> Usage | None:
+    """The API's `input_tokens` are only those that no cache served; ours are all of them."""
+    if usage is None:
+        return None
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    return Usage(
+        input=usage.input_tokens + read + written,
+        cached=usage.cache_read_input_tokens,
+        cache_write=usage.cache_creation_input_tokens,
+        output=usage.output_tokens,
+    )

@@ -1,0 +1,92 @@
+"""One URL that takes JSON by POST: the only place where a request leaves the program.
+
+`post` never raises for a failed call, follows no redirect (a key stays with the
+host that the user named) and makes no second attempt: retrying is the engine's.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from contextecho import __version__
+from contextecho.errors import UsageError
+from contextecho.models.failures import clean, read_failure
+from contextecho.models.model import Failed, FailureKind, Refusal
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A 200 answer: its bytes, and the seconds from sending to the last byte."""
+
+    body: bytes
+    seconds: float
+
+
+class Endpoint:
+    """A URL with its headers, its secrets and one connection pool."""
+
+    def __init__(
+        self, url: str, headers: Mapping[str, str], secrets: Sequence[str], timeout: float
+    ) -> None:
+        """`secrets` are blotted out of every message; `timeout` is for a whole call, in seconds."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(
+                "the base URL is not an http(s) address",
+                todo="write it like http://127.0.0.1:8000/v1",
+            )
+        self.host = parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}"
+        self.secrets = tuple(secrets)
+        self._url = url
+        self._headers = {
+            "content-type": "application/json",
+            "user-agent": f"contextecho/{__version__}",
+            **headers,
+        }
+        self._timeout = timeout
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, body: bytes) -> Exchange | Failed | Refusal:
+        """Send one body, once."""
+        started = time.perf_counter()
+        try:
+            async with self._open().post(self._url, data=body, allow_redirects=False) as response:
+                data = await response.read()
+                if response.status == 200:
+                    return Exchange(data, time.perf_counter() - started)
+                return read_failure(response.status, response.headers, data, self.secrets)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return self._broken(error)
+
+    def _open(self) -> aiohttp.ClientSession:
+        """The session, made at the first call because it belongs to the running loop."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                headers=self._headers,
+                timeout=aiohttp.ClientTimeout(total=self._timeout),
+                connector=aiohttp.TCPConnector(limit=0),  # the engine bounds concurrency
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    def _broken(self, error: Exception) -> Failed:
+        kind, what = FailureKind.SERVER, "the connection broke before the answer was complete"
+        if isinstance(error, TimeoutError):
+            what = f"no complete answer within {self._timeout:g} seconds"
+        elif isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):
+            kind, what = FailureKind.UNREACHABLE, "no trusted TLS connection"
+        elif isinstance(error, aiohttp.ClientConnectorError):
+            reason = error.os_error.strerror or "no such host"
+            kind, what = FailureKind.UNREACHABLE, f"cannot connect ({reason})"
+        return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None

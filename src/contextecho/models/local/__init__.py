@@ -1,0 +1,3 @@
+"""The embedded model."""
+
+from __future__ import annotations

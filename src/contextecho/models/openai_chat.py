@@ -1,0 +1,256 @@
+"""Chat completions against any base URL: OpenAI, everyone who copies it, and local servers.
+
+A body is `{"model":.., "messages":[PREFIX.. ,ASK..], DECODING}`; everything up
+to the end of the prefix is rendered once a context and spliced as bytes, so
+that requests on one prefix are byte-identical up to the question (which is what
+providers' prompt caches need).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from contextecho.contexts import Context, Decoding, Message, Request, canonical_json
+from contextecho.models.endpoint import Endpoint, Exchange
+from contextecho.models.failures import error_in_body, foreign_answer
+from contextecho.models.model import (
+    Answer,
+    Failed,
+    FailureKind,
+    Model,
+    Refusal,
+    Reply,
+    Truncated,
+    Usage,
+)
+from contextecho.models.prefixes import PrefixCache
+from contextecho.models.providers import Quirks, bridge_text
+
+_encode = msgspec.json.Encoder().encode
+_THINKING = re.compile(r"\s*<think>.*?(</think>\s*|\Z)", re.DOTALL)
+_LENGTH = ("length", "max_tokens", "model_length")
+
+
+class _Head(msgspec.Struct, frozen=True):
+    body: bytes  # everything up to the last message of the prefix
+    last_role: str | None
+
+
+class OpenAIChat(Model):
+    """A model behind a chat-completions endpoint."""
+
+    free = False
+    max_concurrency: int | None = None
+
+    def __init__(
+        self,
+        target: str,
+        model: str,
+        endpoint: Endpoint,
+        quirks: Quirks,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        """`model` is the provider's own id of `target`."""
+        self.id = target
+        self.notes = notes
+        self._model = model
+        self._endpoint = endpoint
+        self._quirks = quirks
+        self._heads = PrefixCache(self._render)
+
+    async def answer(self, request: Request) -> Reply:
+        """Ask once."""
+        exchange = await self._endpoint.post(self.body(request))
+        if not isinstance(exchange, Exchange):
+            return exchange
+        return read_completion(exchange, self._endpoint.secrets)
+
+    def body(self, request: Request) -> bytes:
+        """The bytes that are sent for a request."""
+        head = self._heads.head(request.context)
+        ask = list(_wire_messages(request.ask, head.last_role, self._quirks))
+        first = head.last_role is None
+        messages = b",".join([_encode(message) for message in ask])
+        return b"".join(
+            (head.body, b"" if first else b",", messages, b"]", self._tail(request.decoding))
+        )
+
+    def _render(self, context: Context) -> _Head:
+        quirks = self._quirks
+        fields: dict[str, Any] = {"model": self._model}
+        if quirks.prompt_cache_key:
+            fields["prompt_cache_key"] = context.sha256[:32]
+        if context.tools:
+            fields["tools"] = [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": msgspec.Raw(canonical_json(tool.parameters)),
+                    },
+                }
+                for tool in context.tools
+            ]
+            fields["tool_choice"] = "none"
+        messages = [{"role": quirks.system_role, "content": context.system}] * bool(context.system)
+        messages += _wire_messages(context.messages, None, quirks)
+        fields["messages"] = messages
+        last = messages[-1]["role"] if messages else None
+        return _Head(_encode(fields).removesuffix(b"]}"), last)
+
+    def _tail(self, decoding: Decoding) -> bytes:
+        quirks = self._quirks
+        fields: dict[str, Any] = {quirks.token_parameter: decoding.max_output_tokens}
+        if quirks.sampling and decoding.temperature is not None:
+            fields["temperature"] = decoding.temperature
+        if quirks.sampling and decoding.top_p is not None:
+            fields["top_p"] = decoding.top_p
+        if quirks.seed_parameter and decoding.seed is not None:
+            fields[quirks.seed_parameter] = decoding.seed
+        return b"," + _encode(fields)[1:]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
+
+
+def _wire_messages(
+    messages: Iterable[Message], previous: str | None, quirks: Quirks
+) -> Iterator[dict[str, Any]]:
+    """Messages in the wire's form, after one whose role was `previous`."""
+    for message in messages:
+        if quirks.bridge_after_tool and previous == "tool" and message.role == "user":
+            yield {"role": "assistant", "content": bridge_text()}
+        yield _wire_message(message, quirks)
+        previous = message.role
+
+
+def _wire_message(message: Message, quirks: Quirks) -> dict[str, Any]:
+    if message.role == "tool":
+        call_id = _call_id(message.call_id or "", quirks)
+        return {"role": "tool", "tool_call_id": call_id, "content": message.text}
+    if not message.tool_calls:
+        return {"role": message.role, "content": message.text}
+    calls = [
+        {
+            "id": _call_id(call.id, quirks),
+            "type": "function",
+            "function": {"name": call.name, "arguments": canonical_json(call.arguments).decode()},
+        }
+        for call in message.tool_calls
+    ]
+    return {"role": "assistant", "content": message.text or None, "tool_calls": calls}
+
+
+def _call_id(call_id: str, quirks: Quirks) -> str:
+    if quirks.call_ids == "any":
+        return call_id
+    return hashlib.sha256(call_id.encode()).hexdigest()[:9]
+
+
+class _PromptDetails(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class _OutputDetails(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _OutputDetails | None = None
+
+
+class _Part(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message = msgspec.field(default_factory=_Message)
+    finish_reason: str | None = None
+    error: Any = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice] = []
+    model: str | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Completion).decode
+
+
+def read_completion(exchange: Exchange, secrets: tuple[str, ...] = ()) -> Reply:
+    """A 200 answer of a chat-completions endpoint as a reply."""
+    try:
+        completion = _decode(exchange.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return foreign_answer(exchange.body, "a chat completion", exchange.seconds)
+    error = completion.error or (completion.choices[0].error if completion.choices else None)
+    if error:
+        return error_in_body(error, secrets)
+    if not completion.choices:
+        return foreign_answer(exchange.body, "a chat completion", exchange.seconds)
+    return _reply(completion, completion.choices[0], exchange.seconds)
+
+
+def _reply(completion: _Completion, choice: _Choice, seconds: float) -> Reply:
+    text = _visible(choice.message.content)
+    reason = choice.finish_reason
+    told: dict[str, Any] = {
+        "stop_reason": reason,
+        "usage": _usage(completion.usage),
+        "served_model": completion.model,
+        "seconds": seconds,
+    }
+    if choice.message.refusal or reason == "content_filter":
+        return Refusal(text=choice.message.refusal or text, **told)
+    if reason in _LENGTH:
+        return Truncated(text=text, **told)
+    if reason == "error":
+        return Failed(kind=FailureKind.SERVER, message="the provider broke off", **told)
+    if not text.strip():
+        what = "called a tool" if reason == "tool_calls" else "wrote no visible text"
+        return Failed(kind=FailureKind.EMPTY, message=f"the model {what}", **told)
+    return Answer(text=text, **told)
+
+
+def _visible(content: str | list[_Part] | None) -> str:
+    """What a user would see: text parts only, without a leading block of open thinking."""
+    if isinstance(content, list):
+        content = "".join(part.text or "" for part in content if part.type in ("text", ""))
+    thinking = _THINKING.match(content or "")
+    return (content or "")[thinking.end() if thinking else 0 :]
+
+
+def _usage(usage: _Usage | None) -> Usage | None:
+    if usage is None:
+        return None
+    output = usage.completion_tokens
+    if None not in (output, usage.prompt_tokens, usage.total_tokens):
+        # Google's endpoint leaves hidden reasoning out of completion_tokens and bills it all
+        # the same: it is in the total.
+        output = max(output or 0, (usage.total_tokens or 0) - (usage.prompt_tokens or 0))
+    prompt, details = usage.prompt_tokens_details, usage.completion_tokens_details
+    return Usage(
+        input=usage.prompt_tokens,
+        cached=prompt.cached_tokens if prompt else None,
+        output=output,
+        reasoning=details.reasoning_tokens if details else None,
+    )

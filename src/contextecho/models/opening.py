@@ -1,0 +1,147 @@
+"""From a target's name to a model that answers: the room's main door.
+
+The only place where keys are read. A key goes into the headers of one endpoint
+and into the list of strings that are blotted out of messages, nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from contextecho.errors import ProviderError, UsageError
+from contextecho.models.model import Model
+from contextecho.models.providers import (
+    Provider,
+    Quirks,
+    find_provider,
+    provider_ids,
+    split_target,
+    targets,
+)
+from contextecho.models.recorded import Lookup, RecordedModel
+
+if TYPE_CHECKING:
+    from contextecho.studies import Plan
+
+DEFAULT_TIMEOUT = 300.0
+
+
+def open_model(
+    target: str,
+    *,
+    base_url: str | None = None,
+    key_env: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    lookup: Lookup | None = None,
+    simulated: Plan | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> Model:
+    """Open the model that a target names.
+
+    `provider/model` asks that provider (or `base_url`, with the key in the
+    variable `key_env` and extra `headers`); `local` and `local/PATH.gguf` start
+    the embedded model; `simulated[/SETTINGS]` answers on the plan `simulated`;
+    `simulated/judge` judges it. With `lookup`, replies are replayed under the
+    target's name. `timeout` is for one call, in seconds.
+
+    Raises UsageError for a name that cannot be resolved and ProviderError where
+    a key or the embedded model is missing.
+    """
+    if lookup is not None:
+        return RecordedModel(target.removeprefix("recorded/"), lookup)
+    kind = target.partition("/")[0]
+    if kind == "recorded":
+        raise UsageError(f"{target!r} needs a recording", todo="name the store to replay")
+    if kind == "local":
+        from contextecho.models.local import open_local
+
+        return open_local(target, timeout=timeout)
+    if kind == "simulated":
+        return _open_simulated(target, simulated)
+    return _open_remote(target, base_url, key_env, headers or {}, timeout)
+
+
+def _open_simulated(target: str, plan: Plan | None) -> Model:
+    from contextecho.models.simulated import JUDGE_ID, SimulatedJudge, SimulatedModel
+
+    if target.split(",")[0] == JUDGE_ID:
+        return SimulatedJudge.parse(target)
+    if plan is None:
+        raise UsageError(f"{target!r} answers only on a plan, and none was given")
+    return SimulatedModel.for_plan(plan, target=target)
+
+
+def _open_remote(
+    target: str,
+    base_url: str | None,
+    key_env: str | None,
+    headers: Mapping[str, str],
+    timeout: float,
+) -> Model:
+    provider = find_provider(target)
+    _, model = split_target(target)
+    address = base_url or provider.base_url
+    if address is None:
+        raise UsageError(
+            f"unknown provider {provider.id!r}",
+            where=target,
+            todo=f"known are {', '.join(provider_ids())}, local and simulated; "
+            "for any other give --base-url",
+        )
+    key = _read_key(provider, key_env, needed=base_url is None)
+    quirks = provider.quirks_for(model)
+    notes = _notes(target, provider, quirks)
+    endpoint_headers = {**_key_headers(provider, key), **headers}
+    secrets = [value for value in (key, *headers.values()) if value and len(value) >= 8]
+
+    from contextecho.models.anthropic import AnthropicMessages
+    from contextecho.models.endpoint import Endpoint
+    from contextecho.models.openai_chat import OpenAIChat
+
+    path = "messages" if provider.wire == "anthropic" else "chat/completions"
+    endpoint = Endpoint(f"{address.rstrip('/')}/{path}", endpoint_headers, secrets, timeout)
+    adapter = AnthropicMessages if provider.wire == "anthropic" else OpenAIChat
+    return adapter(target, model, endpoint, quirks, notes)
+
+
+def _read_key(provider: Provider, key_env: str | None, *, needed: bool) -> str | None:
+    """The key from the first variable that is set; messages name variables, never values."""
+    variables = (key_env,) if key_env else provider.key_env
+    for variable in variables:
+        key = os.environ.get(variable, "").strip()
+        if key and not key.isprintable():
+            raise ProviderError(f"the value of {variable} is not a key: it has control characters")
+        if key:
+            return key
+    if needed or key_env:
+        raise ProviderError(
+            f"no key for {provider.name}", todo=f"set the variable {' or '.join(variables)}"
+        )
+    return None
+
+
+def _key_headers(provider: Provider, key: str | None) -> dict[str, str]:
+    if provider.wire == "anthropic":
+        from contextecho.models.anthropic import API_VERSION
+
+        return {"anthropic-version": API_VERSION} | ({"x-api-key": key} if key else {})
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _notes(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
+    """What the user must know about how this target is asked."""
+    notes = []
+    if provider.known and target not in {listed.id for listed in targets()}:
+        notes.append(f"{target} is not in the table of known targets; it is asked like its kin")
+    if not quirks.sampling:
+        notes.append(f"{target} accepts no temperature and no top_p; they are not sent")
+    if quirks.seed_parameter is None:
+        notes.append(f"{provider.name} accepts no seed; none is sent")
+    if quirks.bridge_after_tool:
+        notes.append(
+            f"{provider.name} refuses a user message after a tool result; "
+            "a bridging assistant turn stands between them"
+        )
+    return tuple(notes)

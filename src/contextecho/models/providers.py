@@ -1,0 +1,133 @@
+"""Which providers there are and how each wants to be asked, read from `data/providers.yaml`.
+
+A target is written `provider/model`; everything after the first slash is the
+provider's own model id. A provider or model that is not in the table is usable:
+the provider needs a base URL, the model gets a note that it was not tried.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+from contextecho.errors import UsageError
+
+
+class Quirks(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider does differently from plain chat completions."""
+
+    token_parameter: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system_role: Literal["system", "developer"] = "system"
+    sampling: bool = True  # temperature and top_p are accepted
+    seed_parameter: str | None = "seed"
+    prompt_cache_key: bool = False  # routes requests of one prefix to one cache
+    call_ids: Literal["any", "nine_alphanumerics"] = "any"
+    bridge_after_tool: bool = False  # needs an assistant turn between tool result and user
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """One provider: wire format, address, where its key is, and its quirks."""
+
+    id: str
+    name: str
+    wire: Literal["openai", "anthropic"]
+    base_url: str | None  # what stands before `/chat/completions` or `/messages`
+    key_env: tuple[str, ...] = ()  # variables that may hold the key, the first set one counts
+    quirks: Quirks = Quirks()
+    models: Mapping[str, Mapping[str, str | bool | None]] = {}
+    known: bool = True
+
+    def quirks_for(self, model: str) -> Quirks:
+        """The provider's quirks, overridden by the last pattern that matches the model id."""
+        quirks = self.quirks
+        for pattern, overrides in self.models.items():
+            if fnmatchcase(model, pattern):
+                quirks = msgspec.convert({**msgspec.to_builtins(quirks), **overrides}, Quirks)
+        return quirks
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One model of the first paper's panel (Table 8)."""
+
+    name: str
+    id: str
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True):
+    providers: Mapping[str, Mapping[str, object]]
+    bridge: str
+    targets: tuple[Target, ...]
+
+
+@cache
+def _table() -> _Table:
+    data = (files(__package__) / "data/providers.yaml").read_bytes()
+    return msgspec.yaml.decode(data, type=_Table)
+
+
+def bridge_text() -> str:
+    """What an assistant turn says that only keeps a provider's order of roles."""
+    return _table().bridge
+
+
+def targets() -> tuple[Target, ...]:
+    """The 23 targets of Table 8, in the paper's order."""
+    return _table().targets
+
+
+def provider_ids() -> tuple[str, ...]:
+    """The providers of the table, in alphabetical order."""
+    return tuple(sorted(_table().providers))
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """`provider/model` in two; a UsageError says how a target is written."""
+    provider, slash, model = target.partition("/")
+    if not (provider and slash and model):
+        raise UsageError(
+            f"{target!r} is not a target",
+            todo="write PROVIDER/MODEL, for example openai/gpt-4.1, local or simulated",
+        )
+    return provider, model
+
+
+def find_provider(target: str) -> Provider:
+    """The provider of a target; an unknown one is plain chat completions without an address."""
+    name, _ = split_target(target)
+    entry = _table().providers.get(name)
+    if entry is None:
+        variable = re.sub(r"\W+", "_", name).upper() + "_API_KEY"
+        return Provider(
+            id=name, name=name, wire="openai", base_url=None, key_env=(variable,), known=False
+        )
+    return msgspec.convert({"id": name, **entry}, Provider)
+
+
+_SNAPSHOT = re.compile(r"-(latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}|v\d+:\d+)$")
+_SERVING = re.compile(r"(?<=-instruct)(-\d{4})?-(turbo|tput|lite|fp8)$")
+_OURS = ("local", "simulated", "recorded")
+
+
+def same_model(a: str, b: str) -> bool:
+    """Whether two targets are one model: the same name through any provider or snapshot.
+
+    Dated snapshots, `latest` aliases and serving variants (`-turbo`, `:free`)
+    count as the same model, because this decides whether a model would judge
+    itself: the doubtful case is refused.
+    """
+    return _family(a) == _family(b)
+
+
+def _family(target: str) -> str:
+    provider, _, model = target.partition("/")
+    if provider in _OURS:
+        return target
+    name = model.rsplit("/", 1)[-1].lower().split(":", 1)[0].replace(".", "-")
+    name = _SERVING.sub("", name)
+    return _SNAPSHOT.sub("", name)

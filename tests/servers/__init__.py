@@ -1,0 +1,1 @@
+"""Fake providers that speak the real wire formats, for tests and benchmarks."""

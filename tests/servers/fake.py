@@ -1,0 +1,320 @@
+"""A provider that speaks both wire formats, with switches for everything that goes wrong.
+
+In a test::
+
+    async with FakeProvider(faults=[Fault.RATE_LIMIT, None]) as provider:
+        model = open_model("openai/x", base_url=provider.url)
+
+As a process: `python -m servers.fake --port 8123 --always empty` (prints its
+base URL; GET /log and /stats on the server's root say what it saw).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any, Self
+
+from aiohttp import web
+from servers.rules import anthropic_faults, openai_faults
+
+
+class Fault(StrEnum):
+    """What a request meets instead of an answer."""
+
+    RATE_LIMIT = "rate_limit"  # 429 with retry-after
+    OVERLOADED = "overloaded"  # 529
+    SERVER_ERROR = "server_error"  # 500
+    UNAUTHORIZED = "unauthorized"  # 401, echoing the key
+    NOT_FOUND = "not_found"  # 404
+    BAD_REQUEST = "bad_request"  # 400
+    CONTENT_FILTER = "content_filter"  # 400 with the filter's code
+    NO_CREDIT = "no_credit"  # 429 insufficient_quota
+    REDIRECT = "redirect"  # 302
+    HTML = "html"  # 200, a web page
+    WRONG_JSON = "wrong_json"  # 200, another JSON document
+    ERROR_IN_200 = "error_in_200"  # 200 with an error object, as routers do
+    EMPTY = "empty"  # an answer without text
+    REASONING_ONLY = "reasoning_only"  # only hidden thinking
+    REFUSAL = "refusal"
+    LENGTH = "length"  # the output budget ran out
+    SLOW = "slow"  # answers after an hour
+    CUT = "cut"  # the connection ends within the body
+
+
+_STATUS = {
+    Fault.RATE_LIMIT: (429, "rate_limit_exceeded"),
+    Fault.OVERLOADED: (529, "overloaded_error"),
+    Fault.SERVER_ERROR: (500, "server_error"),
+    Fault.UNAUTHORIZED: (401, "invalid_api_key"),
+    Fault.NOT_FOUND: (404, "model_not_found"),
+    Fault.BAD_REQUEST: (400, "invalid_request_error"),
+    Fault.CONTENT_FILTER: (400, "content_filter"),
+    Fault.NO_CREDIT: (429, "insufficient_quota"),
+}
+CHARACTERS_PER_TOKEN = 4
+
+
+class FakeProvider:
+    """An HTTP server on loopback that answers like a provider and checks like one."""
+
+    def __init__(
+        self,
+        *,
+        faults: Iterable[Fault | None] = (),
+        always: Fault | None = None,
+        text: str | Callable[[dict[str, Any]], str] = "A plain answer.",
+        latency: float = 0.0,
+        retry_after: str = "0",
+        limit: int | None = None,
+        record: bool = True,
+        port: int = 0,
+    ) -> None:
+        """`faults` befall the first requests in turn, `always` all later ones.
+
+        More than `limit` requests at a time get a 429. Without `record` bodies
+        are neither kept nor checked, which is what a benchmark wants.
+        """
+        self._faults = list(faults)
+        self._always = always
+        self._text = text
+        self._latency = latency
+        self._retry_after = retry_after
+        self._limit = limit
+        self._record = record
+        self._port = port
+        self.bodies: list[dict[str, Any]] = []
+        self.raw: list[bytes] = []
+        self.headers: list[dict[str, str]] = []
+        self.broken_rules: list[str] = []
+        self.calls = 0
+        self.answered = 0
+        self.most_in_flight = 0
+        self.billed_input = 0
+        self.billed_output = 0
+        self._in_flight = 0
+        self._seen_prefixes: set[bytes] = set()
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=64 * 2**20)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/messages", self._messages)
+        app.router.add_get("/log", self._log)
+        app.router.add_get("/stats", self._stats)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
+        await site.start()
+        self._port = self._runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{self._port}/v1"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """Counts so far: all calls, answers sent, tokens billed."""
+        return {
+            "calls": self.calls,
+            "answered": self.answered,
+            "most_in_flight": self.most_in_flight,
+            "billed_input": self.billed_input,
+            "billed_output": self.billed_output,
+            "broken_rules": len(self.broken_rules),
+        }
+
+    async def _stats(self, _: web.Request) -> web.Response:
+        return web.json_response(self.stats)
+
+    async def _log(self, _: web.Request) -> web.Response:
+        return web.json_response({"bodies": self.bodies, "broken_rules": self.broken_rules})
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        return await self._serve(request, openai_faults, _completion)
+
+    async def _messages(self, request: web.Request) -> web.StreamResponse:
+        return await self._serve(request, anthropic_faults, _message)
+
+    async def _serve(
+        self,
+        request: web.Request,
+        rules: Callable[[dict[str, Any]], list[str]],
+        answer: Callable[..., dict[str, Any]],
+    ) -> web.StreamResponse:
+        self.calls += 1
+        self._in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self._in_flight)
+        try:
+            raw = await request.read()
+            body = json.loads(raw)
+            if self._record:
+                self.raw.append(raw)
+                self.bodies.append(body)
+                self.headers.append({k.lower(): v for k, v in request.headers.items()})
+                broken = rules(body)
+                self.broken_rules += broken
+                if broken:
+                    return self._error(Fault.BAD_REQUEST, "; ".join(broken))
+            if self._latency:
+                await asyncio.sleep(self._latency)
+            fault = self._faults.pop(0) if self._faults else self._always
+            if self._limit is not None and self._in_flight > self._limit:
+                fault = Fault.RATE_LIMIT
+            return await self._respond(request, body, fault, answer)
+        finally:
+            self._in_flight -= 1
+
+    async def _respond(
+        self,
+        request: web.Request,
+        body: dict[str, Any],
+        fault: Fault | None,
+        answer: Callable[..., dict[str, Any]],
+    ) -> web.StreamResponse:
+        if fault in _STATUS:
+            key = request.headers.get("authorization") or request.headers.get("x-api-key") or ""
+            return self._error(fault, f"no: {key.removeprefix('Bearer ')}")
+        if fault is Fault.REDIRECT:
+            return web.Response(status=302, headers={"location": "http://127.0.0.1:9/"})
+        if fault is Fault.HTML:
+            return web.Response(
+                text="<html><body>Bad gateway</body></html>", content_type="text/html"
+            )
+        if fault is Fault.WRONG_JSON:
+            return web.json_response(["something", "else"])
+        if fault is Fault.ERROR_IN_200:
+            return web.json_response({"error": {"code": 429, "message": "upstream is busy"}})
+        if fault is Fault.SLOW:
+            await asyncio.sleep(3600)
+        if fault is Fault.CUT:
+            return await self._cut(request)
+        text = self._text if isinstance(self._text, str) else self._text(body)
+        reply = answer(body, text, fault, self._bill(body, text))
+        self.answered += 1
+        return web.json_response(reply)
+
+    def _error(self, fault: Fault, message: str) -> web.Response:
+        status, code = _STATUS[fault]
+        headers = {"retry-after": self._retry_after} if status in (429, 529) else {}
+        error = {"message": message, "type": code, "code": code}
+        return web.json_response({"error": error}, status=status, headers=headers)
+
+    async def _cut(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-length": "1000"})
+        await response.prepare(request)
+        await response.write(b'{"choices": [')
+        assert request.transport is not None
+        request.transport.abort()
+        return response
+
+    def _bill(self, body: dict[str, Any], text: str) -> tuple[int, int, int]:
+        """Input, cached and output tokens; what stands before the last message is the prefix."""
+        *prefix, last = body["messages"]
+        before = json.dumps([body.get("system"), prefix]).encode()
+        cached = len(before) // CHARACTERS_PER_TOKEN if before in self._seen_prefixes else 0
+        self._seen_prefixes.add(before)
+        total = (len(before) + len(json.dumps(last))) // CHARACTERS_PER_TOKEN
+        output = max(1, len(text) // CHARACTERS_PER_TOKEN)
+        self.billed_input += total
+        self.billed_output += output
+        return total, cached, output
+
+
+def _completion(
+    body: dict[str, Any], text: str, fault: Fault | None, bill: tuple[int, int, int]
+) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+    finish = "stop"
+    if fault is Fault.EMPTY:
+        message["content"] = ""
+    elif fault is Fault.REASONING_ONLY:
+        message["content"] = "<think>They ask me to choose."
+    elif fault is Fault.REFUSAL:
+        message |= {"content": None, "refusal": "I cannot help with that."}
+    elif fault is Fault.LENGTH:
+        finish = "length"
+    total, cached, output = bill
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": f"{body['model']}-served",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+        "usage": {
+            "prompt_tokens": total,
+            "completion_tokens": output,
+            "total_tokens": total + output,
+            "prompt_tokens_details": {"cached_tokens": cached},
+            "completion_tokens_details": {"reasoning_tokens": 0},
+        },
+    }
+
+
+def _message(
+    body: dict[str, Any], text: str, fault: Fault | None, bill: tuple[int, int, int]
+) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": text}]
+    stop = "end_turn"
+    if fault is Fault.EMPTY:
+        content = []
+    elif fault is Fault.REASONING_ONLY:
+        content = [{"type": "thinking", "thinking": "They ask me to choose.", "signature": "s"}]
+    elif fault is Fault.REFUSAL:
+        stop = "refusal"
+    elif fault is Fault.LENGTH:
+        stop = "max_tokens"
+    total, cached, output = bill
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": f"{body['model']}-served",
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": total - cached,
+            "output_tokens": output,
+            "cache_read_input_tokens": cached,
+            "cache_creation_input_tokens": 0,
+        },
+    }
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="A fake provider on loopback.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--faults", default="", help="comma-separated; `ok` for none")
+    parser.add_argument("--always", type=Fault, default=None)
+    parser.add_argument("--text", default="A plain answer.")
+    parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--retry-after", default="0")
+    parser.add_argument("--limit", type=int, default=None)
+    parser.add_argument("--no-record", action="store_true")
+    return parser.parse_args()
+
+
+async def _run(options: argparse.Namespace) -> None:
+    names = [name for name in options.faults.split(",") if name]
+    provider = FakeProvider(
+        faults=[None if name == "ok" else Fault(name) for name in names],
+        always=options.always,
+        text=options.text,
+        latency=options.latency,
+        retry_after=options.retry_after,
+        limit=options.limit,
+        record=not options.no_record,
+        port=options.port,
+    )
+    async with provider:
+        print(provider.url, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_run(_arguments()))
