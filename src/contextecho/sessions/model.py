@@ -60,7 +60,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     kind: Kind
     speaker: Speaker
-    line: int  # 1-based physical line of the record (for one-document formats: message number)
+    line: int  # physical line from 1 where it entered (one-document formats: message number)
     row_turn: int  # row turns up to and including this record
     step: int  # agent steps up to and including this message
     prompt: int  # human prompts up to and including this one
@@ -74,8 +74,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tool: str | None = None  # name of the tool called or answering
     call_id: str | None = None  # links a tool result to its call
     is_error: bool = False
-    final: bool = False  # assistant text with no tool call after it in the same message
+    final: bool = False  # assistant text whose joined message calls no tool
     abandoned: bool = False  # on a branch that a rewind left behind
+    quoted: bool = False  # human words that the tool result just before already carries
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +90,10 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     tokens_before: int | None = None
     tokens_after: int | None = None
     summary: int | None = None  # index into `Session.turns` of the summary turn
-    kind: str = "compaction"  # or "microcompaction": tool results cleared, conversation unbroken
+    kept: tuple[int, ...] = ()  # indices of earlier turns that stayed verbatim after the summary
+    kind: str = "compaction"
+    # "microcompaction": tool results cleared, conversation unbroken
+    # "continuation": the file begins with the summary of a conversation it does not hold
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):

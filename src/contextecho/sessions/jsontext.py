@@ -1,0 +1,104 @@
+"""Decoding JSON that a killed writer, a redactor or a stranger left behind.
+
+The one thing to know: nothing here raises on bad input. A value that cannot be
+decoded is `BROKEN`, and every string that leaves is valid Unicode: bad bytes
+and lone surrogates become U+FFFD.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+BROKEN: Final = object()
+"""Stands for bytes that hold no JSON value (`None` is a value)."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NULS = re.compile(rb"\x00+")
+_RECORD_START = re.compile(r'\{\s*"(?:parentUuid|type)"')
+_decode = msgspec.json.Decoder().decode
+_scanner = json.JSONDecoder(strict=False)
+
+
+def decode_json(data: bytes | memoryview) -> Any:
+    """The value that `data` holds, or `BROKEN`."""
+    try:
+        return _decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    try:
+        return scrub(json.loads(bytes(data).decode("utf-8", "replace"), strict=False))
+    except (ValueError, RecursionError):
+        return BROKEN
+
+
+def scrub(value: Any) -> Any:
+    """The same value with U+FFFD for every lone surrogate."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [scrub(item) for item in value]
+    if isinstance(value, dict):
+        return {scrub(key): scrub(item) for key, item in value.items()}
+    return value
+
+
+def mend_line(line: bytes, is_record: Callable[[Any], bool]) -> Iterator[tuple[int, bytes]]:
+    """The whole records inside a line that is no JSON value, as (start, bytes).
+
+    Finds records glued together (`}{`), records after a run of NUL bytes, and a
+    whole record after the stub of one that was cut. `is_record` says whether a
+    value found behind a stub is a record and not a piece of the stub.
+    """
+    start = 0
+    for piece in _NULS.split(line):
+        start = line.index(piece, start) if piece else start
+        yield from _records_in(piece, start, is_record)
+        start += len(piece)
+
+
+def _records_in(
+    piece: bytes, base: int, is_record: Callable[[Any], bool]
+) -> Iterator[tuple[int, bytes]]:
+    """Whole records at the head of `piece`, then the one that a stub hides."""
+    text = piece.decode("utf-8", "surrogateescape")
+    position = 0
+    while (found := _value_at(text, position)) is not None:
+        value, end = found
+        if isinstance(value, dict):
+            yield _slice(text, position, end, base)
+        position = end
+    hidden = _last_record(text, position, is_record)
+    if hidden is not None:
+        yield _slice(text, hidden, len(text), base)
+
+
+def _slice(text: str, start: int, end: int, base: int) -> tuple[int, bytes]:
+    """Byte offset and bytes of `text[start:end]`."""
+    offset = len(text[:start].encode("utf-8", "surrogateescape"))
+    return base + offset, text[start:end].encode("utf-8", "surrogateescape")
+
+
+def _value_at(text: str, position: int) -> tuple[Any, int] | None:
+    """The JSON value that begins at `position`, and where it ends."""
+    try:
+        return _scanner.raw_decode(text, position)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _last_record(text: str, start: int, is_record: Callable[[Any], bool]) -> int | None:
+    """Where the last record begins that reaches to the end of `text`.
+
+    Tried from the end, so that each attempt costs only the value it begins.
+    """
+    end = len(text.rstrip())
+    for match in reversed(list(_RECORD_START.finditer(text, start + 1))):
+        found = _value_at(text, match.start())
+        if found is not None and found[1] == end and is_record(found[0]):
+            return match.start()
+    return None

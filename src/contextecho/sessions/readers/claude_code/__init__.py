@@ -1,0 +1,109 @@
+"""Reads the session files of Claude Code (one JSON record a line), versions 1.0 to 2.1.
+
+The one thing to know: a message of the model is spread over several records, a
+user record is often not the user's, and the order of the file is the order of
+the conversation. What each module knows:
+
+    records     the fields we look at          parts       what a record says
+    speakers    human or client                queue       messages typed meanwhile
+    branches    rewinds, repeated records      compactions boundaries and summaries
+    sidechains  sub-agents                     assembly    all of it, in one pass
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from pathlib import Path
+from typing import Final
+
+from contextecho.errors import SessionError
+from contextecho.sessions.jsontext import BROKEN, decode_json, mend_line
+from contextecho.sessions.model import Session, Span
+from contextecho.sessions.readers.claude_code.assembly import Assembly
+from contextecho.sessions.readers.claude_code.records import (
+    Record,
+    decode_record,
+    is_record,
+)
+from contextecho.sessions.readers.claude_code.sidechains import sidechains_beside
+from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
+from contextecho.sessions.stamp import Stamp
+from contextecho.sessions.tally import Tally
+
+NAME: Final = "claude-code"
+_BUFFER: Final = 1 << 20
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first lines hold a record of this format (never judged by the name)."""
+    return any(is_record(decode_json(line)) for line in head.split(b"\n") if line.strip())
+
+
+def read(path: Path) -> Session:
+    """Index the file. Raises `SessionError` if it holds no conversation of the main thread."""
+    tally = Tally()
+    assembly = Assembly(tally)
+    line_offsets = array("Q")
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=_BUFFER) as file:
+        stamp = Stamp.of(file)
+        offset = 0
+        for number, line in enumerate(file, 1):
+            digest.update(line)
+            line_offsets.append(offset)
+            _take_in(line, offset, number, assembly, tally)
+            offset += len(line)
+    turns, compactions = assembly.finish()
+    inside = tuple(assembly.sidechains.sidechains(path))
+    if not turns or not turns[-1].step:
+        raise _no_conversation(path, assembly, sidechains=len(inside))
+    session_id = assembly.session_id or path.stem
+    return Session(
+        id=session_id,
+        path=path,
+        format=NAME,
+        sha256=digest.hexdigest(),
+        bytes=offset,
+        turns=turns,
+        compactions=compactions,
+        row_turn_lines=assembly.row_turn_lines,
+        skipped=tally.skipped(),
+        sidechains=(*inside, *sidechains_beside(path, session_id)),
+        models=tuple(assembly.models),
+        versions=tuple(assembly.versions),
+        source=ClaudeCodeSource(path, stamp, line_offsets),
+        cwd=assembly.cwd,
+    )
+
+
+def _take_in(line: bytes, offset: int, number: int, assembly: Assembly, tally: Tally) -> None:
+    """Hand the record on this line to the assembly; mend the line if it is broken."""
+    record = decode_record(line)
+    if isinstance(record, Record):
+        assembly.add(record, Span(offset, len(line)), number)
+    elif record is not BROKEN:
+        tally.add("not a JSON object", number)
+    elif line.strip():
+        found = 0
+        for start, data in mend_line(line, is_record):
+            record = decode_record(data)
+            if isinstance(record, Record):
+                found += 1
+                span = Span(offset + start, len(data))
+                assembly.add(record, span, number, whole_line=False)
+        tally.add("broken line, records saved" if found else "broken line", number)
+
+
+def _no_conversation(path: Path, assembly: Assembly, *, sidechains: int) -> SessionError:
+    """Why there is nothing to measure here."""
+    if sidechains and not assembly.turns:
+        return SessionError(
+            "holds only a sub-agent's conversation",
+            where=str(path),
+            todo="give the file of the session that started it",
+        )
+    prompts = assembly.turns[-1].prompt if assembly.turns else 0
+    return SessionError(
+        f"holds no conversation: {prompts} prompts, no message of a model", where=str(path)
+    )

@@ -1,0 +1,109 @@
+"""The tree of records, as far as it matters: repeated records and abandoned branches.
+
+The one thing to know: file order is the order of the conversation. The tree
+serves only to see a rewind, which is two human prompts (or two answers of the
+model, written at different times) under one and the same message; the branch
+whose last record comes later in the file is the one that went on. Everything
+else that looks like a fork (progress, parallel calls, notices) is none.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+
+from contextecho.sessions.model import Turn
+
+_ROOT = -1
+
+
+class Move(IntEnum):
+    """What a message record is in the conversation's tree."""
+
+    OTHER = 0
+    PROMPT = 1
+    ANSWER = 2
+
+
+class Branches:
+    """Message records as nodes, each hanging below the nearest message above it."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, int] = {}  # uuid -> node, or -2 - node above it for non-messages
+        self._above = array("i")
+        self._first_turn = array("I")
+        self._first_child: dict[int, int] = {}  # (message above, move) as one number -> node
+        self._forks: dict[int, list[int]] = {}  # first rival -> all rivals
+
+    def __contains__(self, uuid: str | None) -> bool:
+        return uuid in self._of
+
+    def add_other(self, uuid: str | None, parent: str | None) -> None:
+        """A record that is no message: what hangs below it hangs below its message."""
+        if uuid is not None and uuid not in self._of:
+            self._of[uuid] = -2 - self._node(parent)
+
+    def add_message(self, uuid: str | None, parent: str | None, turn: int, move: Move) -> None:
+        """A message whose first turn will be number `turn`."""
+        above = self._node(parent)
+        node = len(self._above)
+        if uuid is not None:
+            self._of[uuid] = node
+        self._above.append(above)
+        self._first_turn.append(turn)
+        if move is Move.OTHER or above == _ROOT:
+            return
+        first = self._first_child.setdefault(above * len(Move) + move, node)
+        if first != node:
+            self._forks.setdefault(first, [first]).append(node)
+
+    def turns_of(self, uuids: Sequence[str], total: int) -> Iterator[int]:
+        """The turns of these messages, of `total` turns."""
+        for uuid in uuids:
+            if (node := self._of.get(uuid, _ROOT)) >= 0:
+                yield from self._range(node, total)
+
+    def turns_between(self, head: str, tail: str, total: int) -> range:
+        """The turns from one message to another, both included, in file order."""
+        first, last = self._of.get(head, _ROOT), self._of.get(tail, _ROOT)
+        if first < 0 or last < first:
+            return range(0)
+        return range(self._first_turn[first], self._range(last, total).stop)
+
+    def abandoned(self, turns: Sequence[Turn]) -> Iterator[int]:
+        """The numbers of the turns on branches that a rewind left behind."""
+        if not self._forks:
+            return
+        left = self._losers(lambda node: self._time(node, turns))
+        for node, above in enumerate(self._above):
+            if node in left or above in left:
+                left.add(node)
+                yield from self._range(node, len(turns))
+
+    def _losers(self, time: Callable[[int], float | None]) -> set[int]:
+        latest = array("i", range(len(self._above)))
+        for node in range(len(latest) - 1, -1, -1):
+            above = self._above[node]
+            if above != _ROOT and latest[node] > latest[above]:
+                latest[above] = latest[node]
+        losers = set()
+        for rivals in self._forks.values():
+            if len({time(node) for node in rivals}) > 1:
+                live = max(rivals, key=lambda node: latest[node])
+                losers.update(node for node in rivals if node != live)
+        return losers
+
+    def _time(self, node: int, turns: Sequence[Turn]) -> float | None:
+        span = self._range(node, len(turns))
+        return turns[span.start].time if span else None
+
+    def _node(self, uuid: str | None) -> int:
+        """The message that `uuid` is, or hangs below; the root where there is none."""
+        found = self._of.get(uuid, _ROOT) if uuid is not None else _ROOT
+        return found if found >= _ROOT else -2 - found
+
+    def _range(self, node: int, total: int) -> range:
+        """The turns from this message to the next one."""
+        last = node + 1 == len(self._first_turn)
+        return range(self._first_turn[node], total if last else self._first_turn[node + 1])

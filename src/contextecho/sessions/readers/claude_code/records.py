@@ -1,0 +1,180 @@
+"""The records of a Claude Code file, as far as this reader looks at them.
+
+The one thing to know: everything not named here (progress output, base64
+bodies, original files of edits) is skipped by the decoder without building an
+object, which is where the speed and the small memory come from. A record with
+a field of an unexpected type is decoded again field by field (`_leniently`),
+so an odd field costs that field and never the record.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from contextecho.sessions.jsontext import BROKEN, decode_json
+
+NOTHING: Final = Raw()
+
+
+class Block(Struct, gc=False):
+    """One content block of a message."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = NOTHING
+    tool_use_id: str | None = None
+    content: str | list[Block] | None = None
+    is_error: bool | None = None
+
+
+class Message(Struct, gc=False):
+    """The API message inside a user or assistant record."""
+
+    id: str | None = None
+    model: str | None = None
+    content: str | list[Block] | None = None
+
+
+class Origin(Struct, gc=False):
+    """Who produced a user record, as newer clients say."""
+
+    kind: str | None = None
+
+
+class CompactMetadata(Struct, gc=False, rename="camel"):
+    """What a compaction boundary says about itself."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    post_tokens: int | None = None
+    tokens_saved: int | None = None  # of a microcompaction
+    preserved_messages: PreservedMessages | None = None
+    preserved_segment: PreservedSegment | None = None
+
+
+class PreservedMessages(Struct, gc=False):
+    """Records that a compaction kept verbatim, one by one."""
+
+    uuids: tuple[str, ...] = ()
+
+
+class PreservedSegment(Struct, gc=False, rename="camel"):
+    """Records that a compaction kept verbatim, from head to tail."""
+
+    head_uuid: str | None = None
+    tail_uuid: str | None = None
+
+
+class Attachment(Struct, gc=False, rename="camel"):
+    """What the client added to the conversation; only queued commands matter here."""
+
+    type: str = ""
+    prompt: str | list[Block] | None = None
+    command_mode: str | None = None
+    origin: Origin | None = None
+    is_meta: bool | None = None
+
+
+class Record(Struct, gc=False, rename="camel"):
+    """One line of the file."""
+
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    session_id: str | None = None
+    timestamp: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    agent_id: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    origin: Origin | None = None
+    prompt_source: str | None = None
+    plan_content: str | None = None
+    message: Message | None = None
+    tool_use_result: Raw = NOTHING
+    compact_metadata: CompactMetadata | None = None
+    microcompact_metadata: CompactMetadata | None = None
+    attachment: Attachment | None = None
+    operation: str | None = None  # of a queue operation
+    content: Raw = NOTHING  # of a queue operation: what was typed
+
+
+CONVERSATION: Final = frozenset({"user", "assistant"})
+METADATA: Final = frozenset(
+    """agent-color agent-name agent-setting ai-title atis-latch bridge-session custom-title
+    file-history-delta file-history-snapshot frame-link last-prompt mode permission-mode pr-link
+    relocated result started summary worktree-state""".split()
+)
+KNOWN: Final = (
+    CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
+)
+
+_decode = msgspec.json.Decoder(Record).decode
+
+
+def decode_record(data: bytes) -> Record | object:
+    """The record in `data`; `BROKEN` if that is no JSON, `None` if it is no object."""
+    try:
+        return _decode(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _leniently(decode_json(data))
+
+
+def is_record(value: Any) -> bool:
+    """Whether a decoded value looks like a record of this format and not a piece of one."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("type"), str)
+        and value["type"] in KNOWN
+        and (value["type"] in METADATA or isinstance(value.get("sessionId"), str))
+    )
+
+
+def _leniently(value: Any) -> Record | object:
+    """A record from a decoded value, dropping the fields that do not fit."""
+    if value is BROKEN:
+        return BROKEN
+    return _fitting(Record, value) if isinstance(value, dict) else None
+
+
+def _fitting(kind: type[Struct], value: dict[str, Any]) -> Any:
+    """A `kind` with the fields of `value` that have, or can be brought to, the right type."""
+    fields = {}
+    for field in msgspec.structs.fields(kind):
+        if field.encode_name not in value:
+            continue
+        given = value[field.encode_name]
+        if field.type is Raw:
+            fields[field.name] = Raw(msgspec.json.encode(given))
+            continue
+        try:
+            fields[field.name] = msgspec.convert(_fit(kind, field.name, given), field.type)
+        except msgspec.ValidationError:
+            continue
+    return kind(**fields)
+
+
+def _fit(kind: type[Struct], name: str, given: Any) -> Any:
+    """Bring nested messages and block lists to their types; leave the rest."""
+    if kind is Record and name == "message" and isinstance(given, dict):
+        return _fitting(Message, given)
+    if name == "content" and isinstance(given, list):
+        return [_fit_block(item) for item in given]
+    return given
+
+
+def _fit_block(item: Any) -> Block:
+    """A block; bare strings in a content list are texts."""
+    if isinstance(item, str):
+        return Block(type="text", text=item)
+    return _fitting(Block, item) if isinstance(item, dict) else Block()

@@ -1,0 +1,145 @@
+"""Who spoke: the human or the client, in text that the file gives the role `user`.
+
+The one thing to know: about a quarter of the user records in a Claude Code file
+were typed by nobody, and most of them carry no flag that says so. Where a newer
+client names the origin, that settles it; before, only these patterns do.
+
+Decisions, where one could choose otherwise:
+
+- a custom command or skill ("/review 14") is the human's act and counts as a
+  prompt, its text being the command and its arguments; the expanded body that
+  follows is the client's. A built-in ("/clear") never reaches the model: client.
+- a shell line typed behind `!` is run by the client and not said to the model: client.
+- "Implement the following plan" is written by the client after plan mode: client.
+- a choice or remark given to a question of the model is the human's, and a prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.model import Speaker
+from contextecho.sessions.readers.claude_code.records import Record
+
+CONTINUED: Final = "This session is being continued from a previous conversation"
+
+# Blocks that the client puts in front of what the human typed.
+_PREAMBLE = re.compile(
+    r"\s*<(ide_[a-z_]+|system-reminder|local-command-caveat)\b[^>]*>.*?</\1>\s*", re.DOTALL
+)
+_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_CLIENT_TEXT = re.compile(
+    r"""(?:
+        \[Request\ interrupted\ by\ user (?:\ for\ tool\ use)? \]
+      | Caveat:\ The\ messages\ below\ were\ generated\ by\ the\ user\ while\ running\ local
+      | <(?:local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr)
+          |task-notification|teammate-message|cross-session-message|user-prompt-submit-hook
+          |command-name)\b
+      | Operation\ stopped\ by\ hook
+      | (?:Stop|SubagentStop|PreToolUse|PostToolUse|UserPromptSubmit)\ hook\ (?:feedback|blocking)
+      | Base\ directory\ for\ this\ skill:
+      | Warmup\s*\Z
+    )""",
+    re.VERBOSE,
+)
+_REJECTION = "The user doesn't want to proceed with this tool use."
+_REASON = re.compile(
+    r"(?:the user said:|provided the following reason for the rejection:)\s*(.*)", re.DOTALL
+)
+_REJECTION_NOTE = re.compile(r"\s*Note: The user's next message may contain a correction.*", re.DOTALL)
+_CLARIFY = "The user wants to clarify these questions."  # the client's words, not the human's
+_ANSWERED = "User has answered your questions:"
+_ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now)', re.DOTALL)
+
+
+class _Note(msgspec.Struct):
+    notes: str = ""
+
+
+class _Answers(msgspec.Struct):
+    """The structured side of answered questions: choices, and remarks beside them."""
+
+    answers: dict[str, str] = {}
+    annotations: dict[str, _Note] = {}
+
+
+def speak(record: Record, text: str) -> tuple[Speaker, str]:
+    """Who wrote this text of a user record, and the words that are theirs.
+
+    The client's preamble in front of a human's words is left out of them; text
+    that is the client's altogether is given whole.
+    """
+    if record.is_compact_summary or text.startswith(CONTINUED):
+        return Speaker.SUMMARISER, text
+    words = strip_preamble(text)
+    if not words:
+        return Speaker.HARNESS, text
+    if words.startswith("<command-message>"):
+        return Speaker.HUMAN, _command_line(words)
+    if _CLIENT_TEXT.match(words) or _is_task_json(words):
+        return Speaker.HARNESS, text
+    return (Speaker.HUMAN, words) if _is_human(record) else (Speaker.HARNESS, text)
+
+
+def _is_human(record: Record) -> bool:
+    """Whether the flags of a record leave its words to the human."""
+    if record.origin is not None and record.origin.kind is not None:
+        return record.origin.kind == "human"
+    if record.prompt_source:
+        return record.prompt_source != "system"
+    return not record.is_meta and record.plan_content is None
+
+
+def strip_preamble(text: str) -> str:
+    """`text` without the blocks that the client put in front, and without outer blanks."""
+    while found := _PREAMBLE.match(text):
+        text = text[found.end() :]
+    return text.strip()
+
+
+def words_in_result(record: Record, result: str) -> str:
+    """What the human said inside a tool result: a reason for refusing, or answers. Else ""."""
+    if result.startswith(_REJECTION):
+        return _reason(result)
+    if result.startswith(_ANSWERED):
+        return "\n".join(_answers(record, result))
+    return ""
+
+
+def _command_line(markup: str) -> str:
+    """A custom command as the human typed it: "/name arguments"."""
+    name = _COMMAND.search(markup)
+    args = _COMMAND_ARGS.search(markup)
+    parts = (name.group(1) if name else markup, args.group(1) if args else "")
+    return " ".join(part.strip() for part in parts if part.strip())
+
+
+def _reason(result: str) -> str:
+    found = _REASON.search(result)
+    if found is None or found.group(1).startswith(_CLARIFY):
+        return ""
+    return _REJECTION_NOTE.sub("", found.group(1)).strip()
+
+
+def _answers(record: Record, result: str) -> list[str]:
+    """The answers, from the structured side where it is readable, else from the text."""
+    try:
+        said = msgspec.json.decode(record.tool_use_result, type=_Answers)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        said = _Answers()
+    given = [*said.answers.values(), *(note.notes for note in said.annotations.values())]
+    distinct = dict.fromkeys(given or _ANSWER.findall(result))
+    return [answer.strip() for answer in distinct if answer.strip()]
+
+
+def _is_task_json(words: str) -> bool:
+    """Whether this is the older notice of a finished task, a JSON object in the queue."""
+    if not words.startswith('{"task_id"'):
+        return False
+    value = decode_json(words.encode("utf-8", "replace"))
+    return isinstance(value, dict) and "task_type" in value
