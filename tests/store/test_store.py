@@ -173,9 +173,10 @@ def test_spend_sums_each_attempt_of_the_run_by_target(store: Store, run: RunInfo
         cache_write=0,
         output=14,
         reasoning=4,
+        longest=100,
     )
     assert spend.by_target["judge/two"].input == 100
-    assert (spend.total.attempts, spend.total.input) == (5, 300)
+    assert (spend.total.attempts, spend.total.input, spend.total.longest) == (5, 300, 100)
 
 
 def test_verdicts_are_kept_by_reply_scorer_and_version(store: Store, run: RunInfo, plan: Plan):

@@ -1,0 +1,26 @@
+"""Collecting: ordering, concurrency, retries, budget, progress, estimates."""
+
+from __future__ import annotations
+
+from contextecho.engine.asking import Collection, Reason, Work, ask_requests, run_in_loop
+from contextecho.engine.budget import Budget
+from contextecho.engine.collect import collect, run_collection
+from contextecho.engine.cost import price_spend
+from contextecho.engine.pace import Limits
+from contextecho.engine.progress import Progress, Tally, open_progress
+
+__all__ = [
+    "Budget",
+    "Collection",
+    "Limits",
+    "Progress",
+    "Reason",
+    "Tally",
+    "Work",
+    "ask_requests",
+    "collect",
+    "open_progress",
+    "price_spend",
+    "run_collection",
+    "run_in_loop",
+]

@@ -67,11 +67,11 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     cache_write: int = 0
     output: int = 0  # reasoning tokens included
     reasoning: int = 0
+    longest: int = 0  # the most input tokens of one call; tariffs may change with it
 
     def __add__(self, other: Ledger) -> Ledger:
-        return Ledger(
-            **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
-        )
+        sums = {name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
+        return Ledger(**{**sums, "longest": max(self.longest, other.longest)})
 
 
 class Spend(msgspec.Struct, frozen=True, kw_only=True):

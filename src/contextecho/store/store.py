@@ -149,6 +149,11 @@ class Store:
         for key, *cell in self._rows(query, run_id):
             yield rows.read_cell(cell), key
 
+    def count_requests(self, run_id: str) -> int:
+        """Distinct requests among the cells of a run."""
+        query = "SELECT count(DISTINCT key) FROM cell WHERE run = ?"
+        return int(next(self._rows(query, run_id))[0])
+
     def missing(self, run_id: str) -> Iterator[tuple[Cell, str]]:
         """The cells of a run that no reply has settled, in plan order."""
         query = (
@@ -248,7 +253,7 @@ class Store:
         query = (
             "SELECT target, count(*), total(outcome IS NULL), total(outcome = 'failed'),"
             " total(outcome != 'failed' AND input IS NULL), total(input), total(cached),"
-            " total(cache_write), total(output), total(reasoning)"
+            " total(cache_write), total(output), total(reasoning), ifnull(max(input), 0)"
             " FROM attempt JOIN request USING (key) WHERE run = ? GROUP BY target ORDER BY target"
         )
         return Spend(

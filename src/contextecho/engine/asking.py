@@ -1,0 +1,156 @@
+"""Asking models: every target at its own pace, every call in the ledger, none asked twice.
+
+The one thing to know: judging is collecting. Cells of a plan and verdicts of a
+judge are both requests in prefix groups, and this is the only machine that sends
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import AsyncExitStack, suppress
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import msgspec
+
+from contextecho.contexts import Request
+from contextecho.engine.budget import Budget, Purse
+from contextecho.engine.cost import price_spend
+from contextecho.engine.lane import Job, Lane, OnReply
+from contextecho.engine.pace import DEFAULT_LIMITS, Limits
+from contextecho.engine.progress import Progress, Quiet, Tally
+from contextecho.models import Model
+from contextecho.store import Spend, Store
+
+T = TypeVar("T")
+
+Work = Mapping[str, Iterable[Iterable[Request]]]
+"""For each target the requests to ask, in groups that share a prefix."""
+
+
+class Reason(StrEnum):
+    """Why not everything was asked."""
+
+    BUDGET = "budget"
+    DEADLINE = "deadline"
+    STOPPED = "stopped"  # every target with work left was given up
+
+
+class Collection(msgspec.Struct, frozen=True, kw_only=True):
+    """What one invocation did, in distinct requests: total = done + reused + failed + missing."""
+
+    total: int
+    done: int  # answered, refused or truncated now
+    reused: int  # so before, found in the store
+    failed: int  # asked and given up: without a reply to score
+    missing: int  # not asked, or not to the end
+    stopped_targets: Mapping[str, str]  # target -> why it was given up
+    spend: Spend  # of the whole run, earlier invocations included
+    dollars: float | None  # what `spend` costs; None where a price is not known
+    reason: Reason | None  # None: everything was asked
+
+    @property
+    def complete(self) -> bool:
+        """Whether every request has a reply."""
+        return self.done + self.reused == self.total
+
+
+async def ask_requests(
+    work: Work,
+    store: Store,
+    run_id: str,
+    models: Mapping[str, Model],
+    *,
+    total: int,
+    on_reply: OnReply | None = None,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Collection:
+    """Ask everything in `work` that the store has no settled reply for.
+
+    `total` is the number of distinct requests in `work`, which is read only as
+    fast as it is asked. `on_reply(request, reply)` is called once for each request, with
+    the reply that settles it (from the store or new) or its last failure.
+
+    Raises `BudgetError` when the budget is too small for the first call, `UsageError` when
+    it is in dollars and a price is not known, or when another process collects this run.
+    A target that fails stops alone and is named in the result.
+    """
+    progress = progress or Quiet()
+    tally = Tally(total=total)
+    job = Job(
+        store=store,
+        run_id=run_id,
+        limits=limits,
+        purse=Purse(budget) if budget else None,
+        tally=tally,
+        progress=progress,
+        on_reply=on_reply,
+        began=asyncio.get_running_loop().time(),
+    )
+    lanes = {target: Lane(models[target], groups, job) for target, groups in work.items()}
+    with store.collecting(run_id):
+        ticker = asyncio.create_task(_tick(progress, tally))
+        try:
+            await _together([lane.run() for lane in lanes.values()])
+        finally:
+            ticker.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticker
+            progress.close(tally)
+    spend = store.spend(run_id)
+    return Collection(
+        total=total,
+        done=tally.done,
+        reused=tally.reused,
+        failed=tally.failed,
+        missing=total - tally.closed,
+        stopped_targets={t: lane.stopped for t, lane in lanes.items() if lane.stopped},
+        spend=spend,
+        dollars=price_spend(spend, models),
+        reason=_reason(lanes.values()) if tally.closed < total else None,
+    )
+
+
+def run_in_loop(work: Coroutine[Any, Any, T], models: Iterable[Model]) -> T:
+    """Run the engine from ordinary code and close the models, whose connections the loop owns.
+
+    On SIGINT the calls in flight are dropped, everything is closed, and
+    `KeyboardInterrupt` is raised; what had come back is in the store.
+    """
+
+    async def run() -> T:
+        async with AsyncExitStack() as stack:
+            for model in models:
+                stack.push_async_callback(model.close)
+            return await work
+
+    return asyncio.run(run())
+
+
+async def _together(coroutines: list[Coroutine[Any, Any, None]]) -> None:
+    """Run all; the first error stops the others and is raised as it is."""
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _tick(progress: Progress, tally: Tally) -> None:
+    while True:
+        await asyncio.sleep(progress.every)
+        progress.show(tally)
+
+
+def _reason(lanes: Iterable[Lane]) -> Reason:
+    if any(lane.over_budget for lane in lanes):
+        return Reason.BUDGET
+    if any(lane.late for lane in lanes):
+        return Reason.DEADLINE
+    return Reason.STOPPED

@@ -1,0 +1,73 @@
+"""Collecting a plan: its cells become requests, its prefixes become groups.
+
+The one thing to know: the same command continues. A run is found again by its
+plan, a reply by its request; what is settled is not asked again, by this study
+or by another one that asks the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from contextecho.contexts import Request
+from contextecho.engine.asking import Collection, Work, ask_requests, run_in_loop
+from contextecho.engine.budget import Budget
+from contextecho.engine.pace import DEFAULT_LIMITS, Limits
+from contextecho.engine.progress import Progress
+from contextecho.models import Model
+from contextecho.store import RunInfo, Store
+from contextecho.studies import Cell, Plan
+
+
+async def collect(
+    plan: Plan,
+    store: Store,
+    run: RunInfo,
+    models: Mapping[str, Model],
+    *,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Collection:
+    """Ask every cell of `plan` that `store` has no settled reply for, as part of `run`.
+
+    `models` has one open model for each target of the plan. Raises as `ask_requests` does.
+    """
+    return await ask_requests(
+        plan_work(plan),
+        store,
+        run.id,
+        models,
+        total=store.count_requests(run.id),
+        budget=budget,
+        progress=progress,
+        limits=limits,
+    )
+
+
+def run_collection(
+    plan: Plan,
+    store: Store,
+    run: RunInfo,
+    models: Mapping[str, Model],
+    *,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Collection:
+    """`collect` from ordinary code; closes the models. Raises `KeyboardInterrupt` on SIGINT."""
+    work = collect(plan, store, run, models, budget=budget, progress=progress, limits=limits)
+    return run_in_loop(work, models.values())
+
+
+def plan_work(plan: Plan) -> Work:
+    """The requests of a plan, made one by one as they are asked."""
+    groups: dict[str, list[tuple[Cell, ...]]] = {target: [] for target in plan.targets}
+    for _, cells in plan.by_prefix():
+        groups[cells[0].target].append(cells)
+    return {target: _requests(plan, prefixes) for target, prefixes in groups.items()}
+
+
+def _requests(plan: Plan, prefixes: list[tuple[Cell, ...]]) -> Iterator[Iterator[Request]]:
+    for cells in prefixes:
+        yield map(plan.request, cells)

@@ -1,0 +1,39 @@
+"""From a ledger to dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from contextecho.models import Model, Price, Usage, find_price
+from contextecho.store import Spend
+
+
+def price_spend(spend: Spend, models: Mapping[str, Model]) -> float | None:
+    """What the calls of a run cost in US dollars.
+
+    None as soon as one target's price is not known, or a reply came without usage: a sum
+    that leaves something out would look like a total. Lost calls are counted in the
+    ledger and cost nothing here, since nobody knows whether they were billed.
+    """
+    dollars = 0.0
+    for target, ledger in spend.by_target.items():
+        if target in models and models[target].free:
+            continue
+        price = find_price(target)
+        if price is None or ledger.unreported or _beyond(price, ledger.longest):
+            return None
+        usage = Usage(
+            input=ledger.input,
+            cached=ledger.cached,
+            cache_write=ledger.cache_write,
+            output=ledger.output,
+        )
+        # `up_to` bounds one call; the sum of many may be longer.
+        dollars += msgspec.structs.replace(price, up_to=None).cost(usage) or 0.0
+    return dollars
+
+
+def _beyond(price: Price, tokens: int) -> bool:
+    return price.up_to is not None and tokens > price.up_to

@@ -1,0 +1,328 @@
+"""One target's lane: its prefix groups in order, a window of calls, retries, and its end.
+
+The one thing to know: a lane pulls its requests one by one and never holds more
+than a window of them, so ten thousand cells take no more memory than a hundred.
+The first request of a prefix goes alone, so that the provider's cache is warm
+when the rest follow; a request that failed waits in a queue, not on a slot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from contextecho.contexts import Request
+from contextecho.engine.budget import Purse, Tariff
+from contextecho.engine.pace import Limits, Pace
+from contextecho.engine.progress import Progress, Tally
+from contextecho.errors import BudgetError
+from contextecho.models import Failed, FailureKind, Model, Price, Reply, find_price
+from contextecho.store import Store
+
+OnReply = Callable[[Request, Reply], None]
+
+_REUSED_IN_A_ROW = 64  # stored replies passed over before others on the loop get a turn
+
+
+@dataclass(slots=True)
+class Job:
+    """What all lanes of one invocation share."""
+
+    store: Store
+    run_id: str
+    limits: Limits
+    purse: Purse | None
+    tally: Tally
+    progress: Progress
+    on_reply: OnReply | None
+    began: float  # on the loop's clock
+    lanes: list[Lane] = field(default_factory=list)
+
+    def wake_all(self) -> None:
+        """Let every lane look again at the purse."""
+        for lane in self.lanes:
+            lane.wake()
+
+
+@dataclass(slots=True)
+class _Group:
+    """The requests of one prefix; the same request twice is asked once."""
+
+    requests: Iterator[Request]
+    warm: bool = False
+    warming: bool = False
+    keys: set[str] = field(default_factory=set)
+
+    def pull(self) -> Request | None:
+        """The next request that was not pulled before."""
+        for request in self.requests:
+            if request.key not in self.keys:
+                self.keys.add(request.key)
+                return request
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class _Item:
+    """A request on its way."""
+
+    request: Request
+    group: _Group
+    attempts: int = 0
+    worst: float | None = None  # what it may count against the budget; None: not asked yet
+
+
+class Lane:
+    """The calls to one target."""
+
+    def __init__(self, model: Model, groups: Iterable[Iterable[Request]], job: Job) -> None:
+        """`groups` are the requests of one prefix each, in the order to be asked.
+
+        Raises `UsageError` when the budget is in dollars and the price is not known.
+        """
+        self.stopped: str | None = None  # why this target was given up
+        self.over_budget = False
+        self.late = False
+        self._model = model
+        self._job = job
+        self._tariff = Tariff(model, job.purse.budget.unit) if job.purse else None
+        self._price: Price | None = find_price(model.id)
+        self._pace = Pace(job.limits, model.max_concurrency)
+        self._ahead = iter(groups)
+        self._open: list[_Group] = []
+        self._front: _Item | None = None  # pulled, and waiting for the budget
+        self._waiting: list[tuple[float, int, _Item]] = []  # a heap by due time
+        self._flying: set[asyncio.Task[None]] = set()
+        self._error: BaseException | None = None
+        self._hold_until = 0.0  # a rate limit holds the whole lane
+        self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
+        self._answered = False
+        self._failures = 0  # given up in a row
+        self._calls = 0
+        self._loop = asyncio.get_running_loop()
+        self._event = asyncio.Event()
+        job.lanes.append(self)
+
+    def wake(self) -> None:
+        """Let the lane look for work."""
+        self._event.set()
+
+    async def run(self) -> None:
+        """Work until nothing is left to do, or no more may be done.
+
+        Raises what a call raised: that is a defect, or a store that cannot be written.
+        """
+        try:
+            while await self._launch():
+                await self._sleep()
+                if self._error is not None:
+                    raise self._error
+        finally:
+            for task in self._flying:
+                task.cancel()
+            await asyncio.gather(*self._flying, return_exceptions=True)
+
+    # Beginning calls
+
+    async def _launch(self) -> bool:
+        """Begin every call that may begin now; False when none is out and none will follow."""
+        passed = 0
+        self._look_at = None
+        while len(self._flying) < self._pace.slots and not self._halted():
+            if self._loop.time() < self._hold_until:
+                self._look_at = self._hold_until
+                break
+            item = self._next()
+            if item is None:
+                self._look_at = self._waiting[0][0] if self._waiting else None
+                break
+            if item.attempts == 0 and self._reuse(item):
+                passed += 1
+                if passed % _REUSED_IN_A_ROW == 0:
+                    await asyncio.sleep(0)
+                continue
+            if not self._afford(item):
+                break
+            self._begin(item)
+        if self._flying:
+            return True
+        return not self._halted() and (self._look_at is not None or self._front is not None)
+
+    def _halted(self) -> bool:
+        deadline = self._job.limits.deadline
+        if deadline is not None and self._loop.time() >= self._job.began + deadline:
+            self.late = True
+        return bool(self.stopped) or self.over_budget or self.late
+
+    def _next(self) -> _Item | None:
+        """The next request: one kept for the budget, a due retry, or a new one."""
+        if self._front is not None:
+            item, self._front = self._front, None
+            return item
+        if self._waiting and self._waiting[0][0] <= self._loop.time():
+            return heapq.heappop(self._waiting)[2]
+        if len(self._waiting) >= self._job.limits.most_concurrency:
+            return None  # new requests would fail like those: keep the window bounded
+        return self._next_new()
+
+    def _next_new(self) -> _Item | None:
+        """From the first open group that may go on; else from a group not yet begun."""
+        index = 0
+        while True:
+            if index == len(self._open):
+                ahead = next(self._ahead, None)
+                if ahead is None:
+                    return None
+                self._open.append(_Group(iter(ahead)))
+            group = self._open[index]
+            if group.warming and not group.warm:
+                index += 1
+                continue
+            request = group.pull()
+            if request is None:
+                del self._open[index]
+                continue
+            group.warming = True
+            return _Item(request, group)
+
+    def _reuse(self, item: _Item) -> bool:
+        """Take the reply from the store, if this request was settled before."""
+        reply = self._job.store.reply(item.request.key)
+        if reply is None:
+            return False
+        if not item.group.warm:
+            item.group.warming = False  # no call was made: the cache is as cold as before
+        if isinstance(reply, Failed):
+            self._job.tally.failed += 1
+        else:
+            self._answered = True
+            self._job.tally.reused += 1
+        self._tell(item, reply)
+        return True
+
+    def _afford(self, item: _Item) -> bool:
+        """Set the worst case of the call aside; without room for it the item waits in front."""
+        purse = self._job.purse
+        if purse is None or self._tariff is None:
+            return True
+        if item.worst is None:
+            item.worst = self._tariff.worst(item.request)
+        if purse.reserve(item.worst):
+            return True
+        self._front = item
+        if not purse.calls_out:  # nothing could yet leave room
+            if purse.spent == 0:
+                raise BudgetError(
+                    f"{purse.budget} is too little for the first call, which may take up to"
+                    f" {item.worst:.4g} {purse.budget.unit}",
+                    where="--budget",
+                    todo="raise it; nothing was sent",
+                )
+            self.over_budget = True
+        return False
+
+    # One call
+
+    def _begin(self, item: _Item) -> None:
+        task = self._loop.create_task(self._call(item))
+        self._flying.add(task)
+        task.add_done_callback(self._landed)
+
+    async def _call(self, item: _Item) -> None:
+        """Ledger, call, ledger; then decide what the reply means for the lane."""
+        job = self._job
+        sent_at = self._loop.time()
+        attempt = job.store.open_attempt(job.run_id, item.request)
+        item.attempts += 1
+        reply = await self._model.answer(item.request)
+        job.store.settle(attempt, reply)
+        self._pay(item, reply)
+        if isinstance(reply, Failed):
+            self._failed(item, reply, sent_at)
+        else:
+            self._succeeded(item, reply)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._flying.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._error = task.exception()
+        self._event.set()
+
+    def _pay(self, item: _Item, reply: Reply) -> None:
+        job = self._job
+        job.tally.add(reply.usage, self._dollars(reply))
+        if job.purse is not None and self._tariff is not None and item.worst is not None:
+            job.purse.settle(item.worst, self._tariff.actual(reply, item.worst))
+            job.wake_all()
+
+    def _dollars(self, reply: Reply) -> float | None:
+        if self._model.free or (reply.usage is None and isinstance(reply, Failed)):
+            return 0.0
+        if self._price is None or reply.usage is None:
+            return None
+        return self._price.cost(reply.usage)
+
+    def _succeeded(self, item: _Item, reply: Reply) -> None:
+        self._answered = True
+        self._failures = 0
+        item.group.warm = True
+        self._pace.succeeded(len(self._flying))
+        self._job.tally.done += 1
+        self._tell(item, reply)
+
+    def _failed(self, item: _Item, reply: Failed, sent_at: float) -> None:
+        """Stop the lane, ask again later, or give the request up."""
+        if reply.stops_target:
+            self._give_up(item, reply)
+            self._stop(reply.message)
+        elif reply.retryable and item.attempts < self._job.limits.attempts:
+            delay = self._job.limits.delay(item.attempts, reply.retry_after)
+            due = self._loop.time() + delay
+            if reply.kind is FailureKind.RATE_LIMIT:
+                self._pace.limited(sent_at, self._loop.time())
+                self._hold_until = max(self._hold_until, due)
+            self._calls += 1
+            heapq.heappush(self._waiting, (due, self._calls, item))
+        else:
+            self._give_up(item, reply)
+            self._lose_patience(reply)
+
+    def _give_up(self, item: _Item, reply: Failed) -> None:
+        if not item.group.warm:
+            item.group.warming = False  # the next request of the prefix warms it
+        self._job.tally.failed += 1
+        self._tell(item, reply)
+
+    def _lose_patience(self, reply: Failed) -> None:
+        """Stop a target that only fails: at once if it never answered, else after a row of them."""
+        if reply.kind is FailureKind.EMPTY:
+            return  # it did answer; what is empty for one question need not be for the next
+        self._failures += 1
+        patience = self._job.limits.patience if self._answered else 1
+        if self._failures >= patience:
+            in_a_row = f"{self._failures} requests in a row failed, the last: "
+            self._stop((in_a_row if self._failures > 1 else "") + reply.message)
+
+    def _stop(self, message: str) -> None:
+        if self.stopped is None:
+            self.stopped = message
+            self._job.progress.say(f"{self._model.id} stopped: {message}")
+
+    def _tell(self, item: _Item, reply: Reply) -> None:
+        if self._job.on_reply is not None:
+            self._job.on_reply(item.request, reply)
+
+    # Waiting
+
+    async def _sleep(self) -> None:
+        """Until a call lands, waiting work is due, the purse has changed, or time is up."""
+        deadline = self._job.limits.deadline
+        ends_at = None if deadline is None or self.late else self._job.began + deadline
+        moments = [moment for moment in (self._look_at, ends_at) if moment is not None]
+        timer = self._loop.call_at(min(moments), self._event.set) if moments else None
+        await self._event.wait()
+        self._event.clear()
+        if timer is not None:
+            timer.cancel()

@@ -1,0 +1,195 @@
+"""Showing how a collection goes, on stderr: a bar on a terminal, a line now and then elsewhere.
+
+The one thing to know: nothing here is called once a reply. The engine keeps a
+`Tally` and shows it every `Progress.every` seconds, so that showing costs the same for
+ten calls a minute and for a thousand a second.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from contextecho.models import Usage
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichBar
+
+
+@dataclass(slots=True)
+class Tally:
+    """The running count of a collection, in distinct requests."""
+
+    total: int
+    done: int = 0  # answered, refused or truncated now
+    reused: int = 0  # in the store already
+    failed: int = 0  # given up
+    calls: int = 0  # attempts that came back, retries included
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    dollars: float | None = 0.0  # None once a call's price was not known
+    began: float = field(default_factory=time.monotonic)
+
+    def add(self, usage: Usage | None, dollars: float | None) -> None:
+        """Count a call that came back."""
+        self.calls += 1
+        if usage is not None:
+            self.input += usage.input or 0
+            self.cached += usage.cached or 0
+            self.output += usage.output or 0
+        if dollars is None:
+            self.dollars = None
+        elif self.dollars is not None:
+            self.dollars += dollars
+
+    @property
+    def closed(self) -> int:
+        """Requests that need no more work."""
+        return self.done + self.reused + self.failed
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time left at the pace so far; None before the first reply."""
+        worked = self.done + self.failed
+        if not worked:
+            return None
+        return (time.monotonic() - self.began) / worked * (self.total - self.closed)
+
+
+class Progress(Protocol):
+    """What the engine reports to."""
+
+    every: float  # seconds between two calls of `show`
+
+    def show(self, tally: Tally) -> None:
+        """Show the state of things."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Say something once, e.g. why a target was stopped."""
+        ...
+
+    def close(self, tally: Tally) -> None:
+        """Show the end state and leave the terminal as it was."""
+        ...
+
+
+class Quiet:
+    """Says nothing but what must be said."""
+
+    every = 3600.0
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """`stream` is where to write, by default stderr."""
+        self._stream = stream or sys.stderr
+
+    def show(self, tally: Tally) -> None:
+        """Nothing."""
+
+    def say(self, text: str) -> None:
+        """One line."""
+        print(printable(text), file=self._stream, flush=True)
+
+    def close(self, tally: Tally) -> None:
+        """Nothing."""
+
+
+class Lines(Quiet):
+    """A plain line every ten seconds, for logs and pipes."""
+
+    every = 10.0
+
+    def show(self, tally: Tally) -> None:
+        """One line."""
+        self.say(summary(tally))
+
+    def close(self, tally: Tally) -> None:
+        """One last line."""
+        self.say(summary(tally))
+
+
+class Bar:
+    """A bar on a terminal."""
+
+    every = 0.2
+
+    def __init__(self) -> None:
+        """Begin to draw on stderr."""
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self._bar: RichBar = Progress(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            console=Console(stderr=True, markup=False, highlight=False),
+            auto_refresh=False,
+        )
+        self._task = self._bar.add_task("", total=None)
+        self._bar.start()
+
+    def show(self, tally: Tally) -> None:
+        """Redraw."""
+        self._bar.update(
+            self._task,
+            total=tally.total,
+            completed=tally.closed,
+            description=summary(tally, counts=False),
+        )
+        self._bar.refresh()
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._bar.console.print(printable(text))
+
+    def close(self, tally: Tally) -> None:
+        """Draw the end state and stop."""
+        self.show(tally)
+        self._bar.stop()
+
+
+def open_progress(*, quiet: bool = False) -> Progress:
+    """What suits stderr: a bar on a terminal, lines elsewhere, or nothing when quiet."""
+    if quiet:
+        return Quiet()
+    return Bar() if sys.stderr.isatty() else Lines()
+
+
+def summary(tally: Tally, *, counts: bool = True) -> str:
+    """The tally in one line: "120/600 done, 30 from the store, 2 failed, 91k tokens (…)"."""
+    parts = [f"{tally.closed}/{tally.total}"] if counts else []
+    if tally.reused:
+        parts.append(f"{tally.reused} from the store")
+    if tally.failed:
+        parts.append(f"{tally.failed} failed")
+    if tally.calls:
+        tokens = f"{_short(tally.input)} tokens in"
+        if tally.cached:
+            tokens += f" ({tally.cached / tally.input:.0%} cached)"
+        parts.append(f"{tokens}, {_short(tally.output)} out")
+    if tally.dollars:
+        parts.append(f"${tally.dollars:.2f}")
+    left = tally.seconds_left
+    if left is not None and tally.closed < tally.total:
+        parts.append(f"{_duration(left)} left")
+    return ", ".join(parts)
+
+
+def printable(text: str) -> str:
+    """One line without control characters: a provider's message may hold anything."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _short(count: int) -> str:
+    for limit, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= limit:
+            return f"{count / limit:.1f}{unit}"
+    return str(count)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
