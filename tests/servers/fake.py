@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from aiohttp import web
+
 from servers.rules import anthropic_faults, openai_faults
 
 

@@ -32,12 +32,26 @@ from contextecho.models.providers import (
 from contextecho.models.recorded import RecordedModel
 
 if TYPE_CHECKING:
+    from contextecho.models.local import (
+        LocalModel,
+        LocalServer,
+        LocalStatus,
+        LocalTokenCounter,
+        install_local,
+        local_status,
+        open_local_counter,
+        weights_of,
+    )
     from contextecho.models.simulated import SimulatedJudge, SimulatedModel, SimulatedProcess
 
 __all__ = [
     "Answer",
     "Failed",
     "FailureKind",
+    "LocalModel",
+    "LocalServer",
+    "LocalStatus",
+    "LocalTokenCounter",
     "Model",
     "Price",
     "Provider",
@@ -53,16 +67,30 @@ __all__ = [
     "Usage",
     "find_price",
     "find_provider",
+    "install_local",
+    "local_status",
+    "open_local_counter",
     "open_model",
     "provider_ids",
     "same_model",
     "targets",
+    "weights_of",
 ]
 
+_LOCAL = "contextecho.models.local"
+_SIMULATED = "contextecho.models.simulated"
 _HOMES = {
-    "SimulatedJudge": "contextecho.models.simulated",
-    "SimulatedModel": "contextecho.models.simulated",
-    "SimulatedProcess": "contextecho.models.simulated",
+    "LocalModel": _LOCAL,
+    "LocalServer": _LOCAL,
+    "LocalStatus": _LOCAL,
+    "LocalTokenCounter": _LOCAL,
+    "SimulatedJudge": _SIMULATED,
+    "SimulatedModel": _SIMULATED,
+    "SimulatedProcess": _SIMULATED,
+    "install_local": _LOCAL,
+    "local_status": _LOCAL,
+    "open_local_counter": _LOCAL,
+    "weights_of": _LOCAL,
 }
 
 

@@ -87,8 +87,7 @@ def _open_remote(
         raise UsageError(
             f"unknown provider {provider.id!r}",
             where=target,
-            todo=f"known are {', '.join(provider_ids())}, local and simulated; "
-            "for any other give --base-url",
+            todo=f"known are {', '.join(provider_ids())}; for any other give --base-url",
         )
     key = _read_key(provider, key_env, needed=base_url is None)
     quirks = provider.quirks_for(model)

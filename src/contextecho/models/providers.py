@@ -41,6 +41,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     key_env: tuple[str, ...] = ()  # variables that may hold the key, the first set one counts
     quirks: Quirks = Quirks()
     models: Mapping[str, Mapping[str, str | bool | None]] = {}
+    tools: bool = True  # tool calls and results can be shown natively
     known: bool = True
 
     def quirks_for(self, model: str) -> Quirks:
@@ -87,9 +88,12 @@ def provider_ids() -> tuple[str, ...]:
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """`provider/model` in two; a UsageError says how a target is written."""
-    provider, slash, model = target.partition("/")
-    if not (provider and slash and model):
+    """`provider/model` in two; `local` and `simulated` may stand alone.
+
+    Raises UsageError for anything else, saying how a target is written.
+    """
+    provider, _, model = target.partition("/")
+    if not provider or (not model and provider not in _OURS):
         raise UsageError(
             f"{target!r} is not a target",
             todo="write PROVIDER/MODEL, for example openai/gpt-4.1, local or simulated",
@@ -109,9 +113,11 @@ def find_provider(target: str) -> Provider:
     return msgspec.convert({"id": name, **entry}, Provider)
 
 
+# These answer on this machine and may stand alone: `local`, `simulated`.
+_OURS = ("local", "simulated", "recorded")
+
 _SNAPSHOT = re.compile(r"-(latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}|v\d+:\d+)$")
 _SERVING = re.compile(r"(?<=-instruct)(-\d{4})?-(turbo|tput|lite|fp8)$")
-_OURS = ("local", "simulated", "recorded")
 
 
 def same_model(a: str, b: str) -> bool:

