@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from contextecho.stats.interval import Interval
 from contextecho.stats.mean_intervals import Method, Undefined, mean_interval
 from contextecho.stats.pairs import Pairs
-from contextecho.stats.units import FloatArray, Unit, Units, unit_means
+from contextecho.stats.units import FloatArray, Labels, Unit, Units, unit_means
 
 __all__ = ["GapEstimate", "MeanEstimate", "Method", "cluster_mean_interval", "drift_gap"]
 
@@ -70,9 +70,9 @@ def drift_gap(
 
 def cluster_mean_interval(
     values: ArrayLike,
-    clusters: ArrayLike | None = None,
+    clusters: Labels | None = None,
     *,
-    stimuli: ArrayLike | None = None,
+    stimuli: Labels | None = None,
     level: float = 0.95,
 ) -> MeanEstimate:
     """The mean of one arm with its `cluster-t` interval, weighted as in Definition 1.
@@ -92,9 +92,7 @@ def _estimate(
     """The mean of the units, its interval, and what to say about them."""
     if not units.observations:
         return None, None, "no scored cells"
-    interval = mean_interval(
-        units.means, level=level, method=method, resamples=resamples, seed=seed
-    )
+    interval = mean_interval(units, level=level, method=method, resamples=resamples, seed=seed)
     mean = float(units.means.mean())
     if isinstance(interval, Undefined):
         return mean, None, "; ".join(filter(None, (interval.reason, units.note)))

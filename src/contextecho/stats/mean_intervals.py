@@ -25,10 +25,11 @@ import numpy as np
 from scipy import stats
 
 from contextecho.stats.interval import Interval
-from contextecho.stats.units import FloatArray
+from contextecho.stats.units import FloatArray, Unit, Units
 
 Method = Literal["cluster-t", "percentile", "bootstrap-t", "wild"]
 
+_ROUNDING = 1e-12
 _WEBB = np.sqrt(np.array([0.5, 1.0, 1.5]))
 _WEBB_WEIGHTS = np.concatenate([-_WEBB, _WEBB])
 
@@ -40,14 +41,14 @@ class Undefined(msgspec.Struct, frozen=True):
 
 
 def mean_interval(
-    means: FloatArray,
+    units: Units,
     *,
     level: float,
     method: Method = "cluster-t",
     resamples: int = 10_000,
     seed: int = 42,
 ) -> Interval | Undefined:
-    """The interval of the mean of `means` (k,).
+    """The interval of the mean of the unit means.
 
     Undefined for fewer than two units, and where all units are equal: then
     nothing shows how far another sample might lie. Raises `ValueError` unless
@@ -55,10 +56,10 @@ def mean_interval(
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
-    k = len(means)
+    means, k = units.means, len(units.means)
     if k < 2:
         return Undefined(f"{k} independent unit: no spread to estimate an interval from")
-    if np.ptp(means) <= 1e-12 * max(1.0, float(np.abs(means).max())):
+    if np.ptp(means) <= _ROUNDING * units.scale:
         return Undefined(f"all {k} units are equal: no spread to estimate an interval from")
     if method == "cluster-t":
         low, high = _t(means, level)
@@ -67,7 +68,8 @@ def mean_interval(
         low, high = draw(means, level, resamples, np.random.default_rng(seed))
     if not (np.isfinite(low) and np.isfinite(high)):
         return Undefined(f"{k} units are too few for a {method} interval")
-    return Interval(low=float(low), high=float(high), level=level, method=method)
+    name = method if units.unit is Unit.CLUSTER else f"{method} over {units.unit.plural}"
+    return Interval(low=float(low), high=float(high), level=level, method=name)
 
 
 def t_quantile(level: float, df: float) -> float:
@@ -117,7 +119,7 @@ def _studentised(samples: FloatArray, centre: float) -> FloatArray:
     k = samples.shape[1]
     off = samples.mean(axis=1) - centre
     se = samples.std(axis=1, ddof=1) / np.sqrt(k)
-    flat = se <= 1e-12 * np.abs(samples).max(axis=1)
+    flat = se <= _ROUNDING * np.abs(samples).max()
     t: FloatArray = np.where(flat, np.copysign(np.inf, off), off / np.where(flat, 1.0, se))
     return t
 

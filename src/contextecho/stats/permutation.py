@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from contextecho.stats.units import FloatArray, unit_means
+from contextecho.stats.units import FloatArray, Labels, unit_means
 
 _EXACT_UNITS = 14
 _CHUNK = 2_000_000  # signs held at once
@@ -37,9 +37,9 @@ class PermutationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def sign_flip_p(
     differences: ArrayLike,
-    clusters: ArrayLike | None = None,
+    clusters: Labels | None = None,
     *,
-    stimuli: ArrayLike | None = None,
+    stimuli: Labels | None = None,
     resamples: int = 10_000,
     seed: int = 42,
 ) -> PermutationResult:

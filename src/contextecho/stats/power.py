@@ -4,8 +4,8 @@ The test is the default interval's: a t on k unit means. Each unit mean of m
 pairs has the variance sd^2 (1 + (m - 1) icc) / m, where icc is the share of a
 pair difference's variance that its cluster explains; the smallest detectable
 gap is the one whose noncentral t exceeds the critical value with the wanted
-power. A significant gap of the wrong sign is not counted as found. For large k it tends to the familiar
-(1.96 + 0.84) standard errors.
+power. A significant gap of the wrong sign is not counted as found. For large k
+it tends to the familiar (1.96 + 0.84) standard errors.
 """
 
 from __future__ import annotations

@@ -47,7 +47,9 @@ def ratio_of_means(pairs: Pairs, *, level: float = 0.95) -> RatioEstimate:
         note = "a ratio needs a positive mean in both arms"
         return RatioEstimate(ratio=None, interval=None, note=note, **counts)
     ratio = float(mean_a / mean_b)
-    linearised = top.means / mean_a - bottom.means / mean_b
+    linearised = msgspec.structs.replace(
+        top, means=top.means / mean_a - bottom.means / mean_b, scale=top.scale / mean_a
+    )
     around = mean_interval(linearised, level=level)
     if isinstance(around, Undefined):
         note = "; ".join(filter(None, (around.reason, top.note)))

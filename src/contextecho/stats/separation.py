@@ -26,7 +26,7 @@ from scipy.stats import rankdata
 
 from contextecho.stats.interval import Interval
 from contextecho.stats.mean_intervals import t_quantile
-from contextecho.stats.units import FloatArray, IntArray
+from contextecho.stats.units import FloatArray, IntArray, Labels, label_codes
 
 
 class AucEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,8 +43,8 @@ def auc(
     high: ArrayLike,
     low: ArrayLike,
     *,
-    clusters_high: ArrayLike | None = None,
-    clusters_low: ArrayLike | None = None,
+    clusters_high: Labels | None = None,
+    clusters_low: Labels | None = None,
     level: float = 0.95,
 ) -> AucEstimate:
     """The chance that a score of `high` (m,) exceeds one of `low` (n,), with its interval.
@@ -62,7 +62,7 @@ def auc(
     v01 = 1.0 - (ranks[m:] - rankdata(y)) / m
     area = float(v10.mean())
     variance, clusters = _variance(
-        v10 - area, v01 - area, *_labels(clusters_high, clusters_low, m, n)
+        v10 - area, v01 - area, *_codes(clusters_high, clusters_low, m, n)
     )
     if clusters < 2 or not variance > 0.0 or not 0.0 < area < 1.0:
         note = "no spread to estimate an interval from"
@@ -78,18 +78,16 @@ def auc(
     return AucEstimate(auc=area, interval=interval, n_high=m, n_low=n)
 
 
-def _labels(
-    clusters_high: ArrayLike | None, clusters_low: ArrayLike | None, m: int, n: int
+def _codes(
+    clusters_high: Labels | None, clusters_low: Labels | None, m: int, n: int
 ) -> tuple[IntArray, IntArray]:
-    """Cluster codes of both groups, from one numbering."""
-    if (clusters_high is None) != (clusters_low is None):
-        raise ValueError("give clusters for both groups or for neither")
+    """Cluster codes of both groups, from one numbering; without labels each score has its own."""
+    if clusters_high is None and clusters_low is None:
+        return np.arange(m), np.arange(m, m + n)
     if clusters_high is None or clusters_low is None:
-        codes = np.arange(m + n)
-    else:
-        labels = np.concatenate([np.asarray(clusters_high), np.asarray(clusters_low)])
-        _, codes = np.unique(labels, return_inverse=True)
-    return codes[:m].astype(np.int64), codes[m:].astype(np.int64)
+        raise ValueError("give clusters for both groups or for neither")
+    codes, _ = label_codes([*clusters_high, *clusters_low], m + n)
+    return codes[:m], codes[m:]
 
 
 def _variance(

@@ -14,8 +14,9 @@ where there is only one stimulus, the observations themselves.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+Labels: TypeAlias = Sequence[Hashable] | NDArray[Any]
 
 
 class Unit(StrEnum):
@@ -32,6 +34,11 @@ class Unit(StrEnum):
     STIMULUS = "stimulus"
     OBSERVATION = "observation"
 
+    @property
+    def plural(self) -> str:
+        """For sentences."""
+        return "stimuli" if self is Unit.STIMULUS else f"{self}s"
+
 
 class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Unit means, and what they were made from."""
@@ -40,6 +47,7 @@ class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     unit: Unit
     clusters: int
     observations: int
+    scale: float  # largest |observation|: differences below 1e-12 of it are rounding
     empty: int  # cluster x stimulus combinations without an observation
 
     @property
@@ -47,9 +55,10 @@ class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """What a reader of an interval over these units must know."""
         notes = []
         if self.clusters == 1:
-            reach = "the interval does not reach beyond it"
-            over = {Unit.STIMULUS: "stimuli", Unit.OBSERVATION: "observations"}[self.unit]
-            notes.append(f"one cluster: units are its {len(self.means)} {over}; {reach}")
+            notes.append(
+                f"one cluster: the interval is over its {len(self.means)} {self.unit.plural} "
+                "and does not reach beyond it"
+            )
         if self.empty:
             notes.append(
                 f"{self.empty} cluster x stimulus cells are empty: "
@@ -59,20 +68,20 @@ class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def unit_means(
-    values: ArrayLike, clusters: ArrayLike | None = None, stimuli: ArrayLike | None = None
+    values: ArrayLike, clusters: Labels | None = None, stimuli: Labels | None = None
 ) -> Units:
     """Average observations into units, weighted as in Definition 1.
 
     `values` (n,) finite numbers; `clusters` and `stimuli` (n,) labels, None for
-    a single one. Raises `ValueError` on unequal lengths or a number that is not
-    finite.
+    a single one. Units come in the order in which they are first seen. Raises
+    `ValueError` on unequal lengths or a number that is not finite.
     """
     data = np.asarray(values, dtype=np.float64)
     n = len(data)
     if not np.isfinite(data).all():
         raise ValueError("values must be finite; leave missing ones out")
-    cluster, n_clusters = _codes(clusters, n)
-    stimulus, n_stimuli = _codes(stimuli, n)
+    cluster, n_clusters = label_codes(clusters, n)
+    stimulus, n_stimuli = label_codes(stimuli, n)
     cells, cell_of = np.unique(cluster * max(n_stimuli, 1) + stimulus, return_inverse=True)
     cell_means = _group_means(data, cell_of, len(cells))
     if n_clusters > 1:
@@ -87,18 +96,21 @@ def unit_means(
         unit=unit,
         clusters=n_clusters,
         observations=n,
+        scale=float(np.abs(data).max(initial=0.0)),
         empty=n_clusters * n_stimuli - len(cells),
     )
 
 
-def _codes(labels: ArrayLike | None, n: int) -> tuple[IntArray, int]:
-    """Labels as codes 0..k-1, and k."""
+def label_codes(labels: Labels | None, n: int) -> tuple[IntArray, int]:
+    """Labels (n,) as codes 0..k-1 in order of appearance, and k; None is one label for all."""
     if labels is None:
         return np.zeros(n, dtype=np.int64), min(n, 1)
-    names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    if len(codes) != n:
-        raise ValueError(f"{len(codes)} labels for {n} values")
-    return codes.astype(np.int64), len(names)
+    if len(labels) != n:
+        raise ValueError(f"{len(labels)} labels for {n} values")
+    seen: dict[Hashable, int] = {}
+    each = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    codes = [seen.setdefault(label, len(seen)) for label in each]
+    return np.array(codes, dtype=np.int64), len(seen)
 
 
 def _group_means(values: FloatArray, groups: IntArray, k: int) -> FloatArray:
