@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextecho.contexts.arms import apply_arm
 from contextecho.contexts.model import (
     Context,
     Decoding,
@@ -14,22 +15,60 @@ from contextecho.contexts.model import (
     ToolSpec,
     canonical_json,
 )
+from contextecho.contexts.positions import Choice, choose_positions, find_positions
+from contextecho.contexts.prose import ControlText, load_control
 from contextecho.contexts.protocol import Arm, ControlKind, Protocol, Rendering, Unit
+from contextecho.contexts.published import published_text
+from contextecho.contexts.snapshot import take_snapshot
+from contextecho.contexts.tokens import (
+    CalibratedCounter,
+    EstimateCounter,
+    TokenCounter,
+    calibrate,
+    context_tokens,
+)
+from contextecho.contexts.wording import (
+    Anchor,
+    Placement,
+    anchor_ids,
+    load_anchor,
+    load_protocol,
+    protocol_ids,
+)
 
 __all__ = [
+    "Anchor",
     "Arm",
+    "CalibratedCounter",
+    "Choice",
     "Context",
     "ControlKind",
+    "ControlText",
     "Decoding",
+    "EstimateCounter",
     "Message",
+    "Placement",
     "Position",
     "Protocol",
     "Rendering",
     "Request",
     "Role",
     "Snapshot",
+    "TokenCounter",
     "ToolCall",
     "ToolSpec",
     "Unit",
+    "anchor_ids",
+    "apply_arm",
+    "calibrate",
     "canonical_json",
+    "choose_positions",
+    "context_tokens",
+    "find_positions",
+    "load_anchor",
+    "load_control",
+    "load_protocol",
+    "protocol_ids",
+    "published_text",
+    "take_snapshot",
 ]

@@ -1,0 +1,78 @@
+"""The control arm's text: neutral prose in any length, and the published filler.
+
+The one thing to know: `ProseReader` reads through the prose from one piece to
+the next, so nothing is repeated until all of it is used up (62,000 characters
+and more), and hits a token count by measuring, with whatever counter is in use.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import msgspec
+
+from contextecho.contexts.data import read_data
+from contextecho.contexts.tokens import TokenCounter
+
+_FIRST_GUESS = 4.6
+"""Characters a token of English prose holds, to begin with."""
+
+_ROUNDS = 4
+"""Measurements for one piece; the third is almost always exact to a word."""
+
+
+class ControlText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The bundled control text."""
+
+    id: str
+    version: str
+    licence: str
+    source: str
+    filler_unit: str  # protocol published: repeated and cut to the prefix's characters
+    paragraphs: tuple[str, ...]  # protocol strict: cut to tokens, message by message
+
+    def filler(self, chars: int) -> str:
+        """Exactly `chars` characters of the repeated filler unit."""
+        return (self.filler_unit * (chars // len(self.filler_unit) + 1))[:chars]
+
+
+@cache
+def load_control() -> ControlText:
+    """The bundled control text, from `data/control.yaml`."""
+    return read_data("control.yaml", ControlText)[0]
+
+
+class ProseReader:
+    """Takes pieces of a wanted token count from the prose, one after the other."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._text = "\n\n".join(load_control().paragraphs) + "\n\n"
+        self._at = 0
+        self._chars_per_token = _FIRST_GUESS
+
+    def take(self, tokens: int) -> str:
+        """The next piece, whole words, as near to `tokens` as words allow; at least one word."""
+        best, best_miss = "", tokens
+        chars = tokens * self._chars_per_token
+        for _ in range(_ROUNDS):
+            piece = self._piece(round(chars))
+            counted = self._counter.count(piece.strip())
+            miss = abs(counted - tokens)
+            if not best or miss < best_miss:
+                best, best_miss = piece, miss
+            if not miss or not counted:
+                break
+            chars += (tokens - counted) * len(piece) / counted
+        self._at = (self._at + len(best)) % len(self._text)
+        if best_miss <= tokens // 20 and tokens > 50:
+            self._chars_per_token = len(best) / tokens
+        return best.strip()
+
+    def _piece(self, chars: int) -> str:
+        """About `chars` characters from here, to the end of a word; after the end it begins anew."""
+        begin, end = self._at, self._at + max(1, chars)
+        text = self._text * (end // len(self._text) + 2)
+        while not text[begin:end].strip() or not text[end].isspace():
+            end += 1
+        return text[begin:end]
