@@ -26,13 +26,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     def delay(self, attempt: int, retry_after: float | None) -> float:
         """How long to wait after the `attempt`-th attempt (from 1) failed.
 
-        What the provider asked for, or exponential back-off with up to half of it
-        taken off at random, so that calls that failed together do not return together.
+        What the provider asked for, but never less than the first delay (a
+        `retry-after` of 0 is no leave to hammer); else exponential back-off. Up to
+        half is taken off at random, so that calls that failed together do not
+        return together.
         """
+        spread = random.uniform(0.5, 1.0)
         if retry_after is not None:
-            return min(max(retry_after, 0.0), self.longest_delay)
-        full = min(self.first_delay * 2.0 ** (attempt - 1), self.longest_delay)
-        return full * random.uniform(0.5, 1.0)
+            return min(max(retry_after, self.first_delay * spread), self.longest_delay)
+        return min(self.first_delay * 2.0 ** (attempt - 1), self.longest_delay) * spread
 
 
 DEFAULT_LIMITS = Limits()

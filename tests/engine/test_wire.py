@@ -1,0 +1,197 @@
+"""The engine against a server that speaks the wire format and misbehaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from contextecho.engine import Budget, Collection, Limits, Reason, collect
+from contextecho.models import open_model
+from contextecho.store import Store, open_store
+from contextecho.studies import Plan
+from servers.fake import FakeProvider, Fault
+from store.plans import make_plan
+
+PLAN = make_plan(positions=2, probes=10)  # 40 cells on 4 prefixes
+
+
+async def gather(
+    store: Store, provider: FakeProvider, limits: Limits, plan: Plan = PLAN, **options
+) -> Collection:
+    run = store.begin_run(plan, "s", {})
+    async with open_model("openai/one", base_url=provider.url) as model:
+        return await collect(plan, store, run, {model.id: model}, limits=limits, **options)
+
+
+async def test_the_ledger_equals_what_the_server_billed(store, limits):
+    faults = [None, Fault.EMPTY, Fault.RATE_LIMIT, None, Fault.SERVER_ERROR, Fault.LENGTH]
+    async with FakeProvider(faults=faults) as provider:
+        collection = await gather(store, provider, limits)
+        assert collection.complete
+        total = collection.spend.total
+        assert (total.input, total.output) == (provider.billed_input, provider.billed_output)
+        assert total.attempts == provider.calls
+        assert total.failed == 3
+        assert total.cached > 0.6 * total.input  # the server saw each prefix warm
+        assert provider.broken_rules == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault.RATE_LIMIT,
+        Fault.OVERLOADED,
+        Fault.SERVER_ERROR,
+        Fault.CUT,
+        Fault.HTML,
+        Fault.WRONG_JSON,
+        Fault.EMPTY,
+        Fault.REASONING_ONLY,
+    ],
+)
+async def test_passing_trouble_is_retried_until_every_cell_has_its_answer(store, limits, fault):
+    async with FakeProvider(faults=[None, None, *[fault] * 6]) as provider:
+        collection = await gather(store, provider, limits)
+    assert collection.complete
+    assert collection.spend.total.failed == 6
+
+
+async def test_a_storm_of_rate_limits_is_ridden_out(store):
+    limits = Limits(first_delay=0.02, longest_delay=0.2, attempts=8)
+    async with FakeProvider(limit=3, latency=0.005) as provider:
+        collection = await gather(store, provider, limits, make_plan(positions=4, probes=25))
+    assert collection.done == 200
+    assert collection.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (Fault.UNAUTHORIZED, "401"),
+        (Fault.NOT_FOUND, "404"),
+        (Fault.HTML, "HTML"),
+        (Fault.SERVER_ERROR, "500"),
+        (Fault.BAD_REQUEST, "400"),
+    ],
+)
+async def test_lasting_trouble_stops_the_target_with_one_message(store, limits, fault, says):
+    said: list[str] = []
+
+    class Listening:
+        every = 60.0
+
+        def show(self, tally): ...
+
+        def say(self, text):
+            said.append(text)
+
+        def close(self, tally): ...
+
+    async with FakeProvider(always=fault) as provider:
+        collection = await gather(store, provider, limits, progress=Listening())
+    assert collection.reason is Reason.STOPPED
+    assert collection.done == 0
+    assert len(said) == 1
+    assert said[0].startswith("openai/one stopped: ")
+    assert says in said[0]
+    async with FakeProvider() as mended:
+        assert (await gather(store, mended, limits)).complete
+
+
+async def test_a_server_that_is_down_stops_the_target(store, limits):
+    async with FakeProvider() as provider:
+        pass
+    collection = await gather(store, provider, limits)
+    assert collection.reason is Reason.STOPPED
+    assert list(collection.stopped_targets) == ["openai/one"]
+
+
+async def test_a_budget_holds_against_what_the_server_bills(store, limits):
+    async with FakeProvider() as provider:
+        collection = await gather(store, provider, limits, budget=Budget.parse("5ktok"))
+        assert collection.reason is Reason.BUDGET
+        assert provider.billed_input + provider.billed_output <= 5000
+        assert collection.done > 0
+
+
+COLLECT = """
+import sys
+from store.plans import make_plan
+from contextecho.engine import run_collection
+from contextecho.models import open_model
+from contextecho.store import open_store
+
+url, path = sys.argv[1:]
+plan = make_plan(positions=4, probes=50)
+with open_store(path) as store:
+    run = store.begin_run(plan, "s", {})
+    model = open_model("openai/one", base_url=url)
+    collection = run_collection(plan, store, run, {model.id: model})
+    print(collection.done, collection.reused)
+"""
+
+
+def test_kill_9_loses_nothing_that_was_stored_and_repeats_only_calls_in_flight(tmp_path: Path):
+    tests = Path(__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": str(tests), "NO_PROXY": "127.0.0.1"}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "servers.fake", "--latency", "0.03"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        command = [sys.executable, "-c", COLLECT, url, str(tmp_path)]
+        first = subprocess.Popen(command, env=environment)
+        wait_until(lambda: read(url, "stats")["answered"] >= 200)
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait()
+        time.sleep(0.2)  # the server ends what was in flight
+        asked_before = bodies(url)
+        with open_store(tmp_path) as store:
+            run = store.find_run()
+            in_flight = store.spend(run.id).total.lost
+            stored = {s.key: s.reply for s in store.replies(run.id) if s.reply}
+        assert 150 <= len(stored) < 400
+        second = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert second.stdout.split() == [str(400 - len(stored)), str(len(stored))], second.stderr
+        asked = bodies(url)
+        repeated = [body for body, times in asked.items() if times > 1]
+        assert set(repeated) <= set(asked_before)
+        assert all(times <= 2 for times in asked.values())
+        assert len(repeated) <= in_flight <= 64
+        assert len(asked) == 400
+        with open_store(tmp_path) as store:
+            after = {s.key: s.reply for s in store.replies(run.id)}
+            assert len(after) == 400
+            assert all(after[key] == reply for key, reply in stored.items())
+    finally:
+        server.kill()
+        server.wait()
+
+
+def read(url: str, what: str) -> dict:
+    with urllib.request.urlopen(url.replace("/v1", f"/{what}")) as response:
+        return json.load(response)
+
+
+def bodies(url: str) -> Counter[str]:
+    return Counter(json.dumps(body) for body in read(url, "log")["bodies"])
+
+
+def wait_until(condition, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.02)
