@@ -1,3 +1,97 @@
-"""What an answer means: the judge, compliance, the fingerprint, contrasts, the screen."""
+"""What an answer means: the judge, compliance, the fingerprint, contrasts, the screen.
+
+Names are loaded when they are first used, so that a light command which needs one
+check or one type does not pay for numpy and the engine.
+"""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__all__ = [
+    "ArmMean",
+    "Compliance",
+    "Contrast",
+    "Denominator",
+    "Example",
+    "Features",
+    "FingerprintMap",
+    "FingerprintPoint",
+    "Guard",
+    "JudgeMirror",
+    "Judgement",
+    "Judging",
+    "Measure",
+    "Outcome",
+    "Rubric",
+    "RunAnalysis",
+    "ScoredCell",
+    "Screen",
+    "analyse_run",
+    "check_compliance",
+    "judge_run",
+    "load_rubric",
+    "measure_features",
+    "read_judgement",
+    "rubric_ids",
+    "run_judging",
+    "score_run",
+    "screen_session",
+]
+
+if TYPE_CHECKING:
+    from contextecho.scoring.analysis import analyse_run, score_run
+    from contextecho.scoring.compliance import check_compliance
+    from contextecho.scoring.contract import Compliance
+    from contextecho.scoring.features import Features, measure_features
+    from contextecho.scoring.judge import Judging, judge_run, run_judging
+    from contextecho.scoring.judgement import Judgement, read_judgement
+    from contextecho.scoring.model import (
+        ArmMean,
+        Contrast,
+        Denominator,
+        Example,
+        FingerprintMap,
+        FingerprintPoint,
+        Guard,
+        JudgeMirror,
+        Measure,
+        RunAnalysis,
+    )
+    from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
+    from contextecho.scoring.scores import Outcome, ScoredCell
+    from contextecho.scoring.screen import Screen, screen_session
+else:
+    _HOMES = {
+        "analysis": ("analyse_run", "score_run"),
+        "compliance": ("check_compliance",),
+        "contract": ("Compliance",),
+        "features": ("Features", "measure_features"),
+        "judge": ("Judging", "judge_run", "run_judging"),
+        "judgement": ("Judgement", "read_judgement"),
+        "model": (
+            "ArmMean",
+            "Contrast",
+            "Denominator",
+            "Example",
+            "FingerprintMap",
+            "FingerprintPoint",
+            "Guard",
+            "JudgeMirror",
+            "Measure",
+            "RunAnalysis",
+        ),
+        "rubric": ("Rubric", "load_rubric", "rubric_ids"),
+        "scores": ("Outcome", "ScoredCell"),
+        "screen": ("Screen", "screen_session"),
+    }
+
+    def __getattr__(name: str) -> object:
+        """Load the module that holds `name` (PEP 562), and keep what it holds."""
+        for module, names in _HOMES.items():
+            if name in names:
+                loaded = import_module(f"{__name__}.{module}")
+                globals().update({each: getattr(loaded, each) for each in names})
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

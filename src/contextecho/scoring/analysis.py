@@ -1,0 +1,131 @@
+"""A run's analysis: from stored replies and verdicts to everything a report shows.
+
+The one thing to know: the deterministic scores are cheap and so are never stored;
+they are computed here from the replies, under the rules of this version. Only a
+judge's verdicts come from the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from contextecho.contexts import Arm
+from contextecho.errors import UsageError
+from contextecho.scoring.contrasts import contrasts_of
+from contextecho.scoring.examples import choose_examples
+from contextecho.scoring.fingerprint import MINIMUM_REPLIES, map_fingerprints
+from contextecho.scoring.guards import guards_of
+from contextecho.scoring.model import FingerprintMap, Guard, Measure, RunAnalysis
+from contextecho.scoring.planned import read_planned
+from contextecho.scoring.scores import Outcome, ScoredCell, by_slice, score_cells
+from contextecho.scoring.summaries import arm_means_of, denominators_of
+from contextecho.scoring.verdicts import JudgeSet, judge_sets, mirror
+from contextecho.store import RunInfo, Store
+
+
+def score_run(store: Store, run: RunInfo, *, judge: str | None = None) -> tuple[ScoredCell, ...]:
+    """Every cell of a run with its scores, in plan order; `judge` as in `analyse_run`."""
+    return _score(store, run, _choose(judge_sets(store.verdicts(run.id)), judge))[0]
+
+
+def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunAnalysis:
+    """Everything a report shows about a run, whatever part of it is collected.
+
+    `judge` names whose verdicts to use; by default those of the judge with the most
+    valid ones. Raises `UsageError` when that judge has read nothing of this run.
+    """
+    sets = judge_sets(store.verdicts(run.id))
+    used = _choose(sets, judge)
+    cells, fingerprints = _score(store, run, used)
+    planned = read_planned(run)
+    measures = [m for m in Measure if used or m is not Measure.REGISTER]
+    slices = by_slice(cells)
+    asked = {w: c for w, c in slices.items() if w.battery != planned.study.negative_controls}
+    guards = guards_of(run.targets, planned.study.negative_controls, slices, measures)
+    return RunAnalysis(
+        run=run,
+        denominators=denominators_of(slices),
+        arm_means=arm_means_of(slices, measures),
+        contrasts=contrasts_of(planned.study.contrasts, asked, measures),
+        fingerprints=fingerprints,
+        guards=guards,
+        examples=choose_examples(planned, cells, measures),
+        judge=mirror(used) if used else None,
+        headline_withheld=tuple(_withheld(guards)),
+        notes=tuple(_notes(run, cells, fingerprints, sets, used)),
+    )
+
+
+def _choose(sets: Sequence[JudgeSet], judge: str | None) -> JudgeSet | None:
+    named = [s for s in sets if judge in (None, s.judge)]
+    if judge is not None and not named:
+        known = ", ".join(dict.fromkeys(s.judge for s in sets)) or "none"
+        raise UsageError(f"no verdicts of judge {judge!r} on this run", todo=f"judges: {known}")
+    return named[0] if named else None
+
+
+def _score(
+    store: Store, run: RunInfo, used: JudgeSet | None
+) -> tuple[tuple[ScoredCell, ...], tuple[FingerprintMap, ...]]:
+    """All cells with their scores, and each target's fingerprint map."""
+    cells = score_cells(read_planned(run), store.replies(run.id), used.first if used else {})
+    by_target: dict[str, list[ScoredCell]] = {target: [] for target in run.targets}
+    for scored in cells:
+        by_target[scored.cell.target].append(scored)
+    mapped = {target: map_fingerprints(group) for target, group in by_target.items()}
+    placed = {target: iter(group) for target, (group, _) in mapped.items()}
+    in_order = tuple(next(placed[scored.cell.target]) for scored in cells)
+    return in_order, tuple(found for _, found in mapped.values() if found)
+
+
+def _withheld(guards: Sequence[Guard]) -> Iterator[str]:
+    for target, group in groupby(guards, key=lambda guard: guard.target):
+        moved = [_NAMES[g.measure] for g in group if g.moved]
+        if moved:
+            yield (
+                f"{target}: no headline, because the negative controls moved between control and "
+                f"session ({', '.join(moved)}); whatever moved them may have moved the probes too"
+            )
+
+
+_NAMES = {Measure.REGISTER: "register", Measure.COMPLIANCE: "right answers"}
+
+
+def _notes(
+    run: RunInfo,
+    cells: Sequence[ScoredCell],
+    fingerprints: Sequence[FingerprintMap],
+    sets: Sequence[JudgeSet],
+    used: JudgeSet | None,
+) -> Iterator[str]:
+    if used is None:
+        yield "no judge has read this run: register is not measured, the judge-free measures are"
+    for other in sets:
+        if other is not used:
+            yield f"verdicts of {other.judge} ({other.version}) are stored and not used here"
+    if used and used.self_judged:
+        yield f"{used.judge} judged replies of its own model: self-judged, not independent"
+    yield from _truncation(cells)
+    for target in run.targets:
+        if all(found.target != target for found in fingerprints):
+            yield f"{target}: fewer than {MINIMUM_REPLIES} replies to probes, no fingerprint map"
+    if any(scored.cell.arm.anchored for scored in cells):
+        yield (
+            "an anchor says what the rubric scores as the assistant register, so it raises the "
+            "register of any arm; only control+anchor tells what it does where nothing drifted"
+        )
+
+
+def _truncation(cells: Sequence[ScoredCell]) -> Iterator[str]:
+    """Long replies that were cut have no length, so an arm with more of them looks shorter."""
+    cut: dict[tuple[str, Arm], int] = {}
+    for scored in cells:
+        if scored.outcome is Outcome.TRUNCATED:
+            at = scored.cell.target, scored.cell.arm
+            cut[at] = cut.get(at, 0) + 1
+    for (target, arm), count in cut.items():
+        yield (
+            f"{target}, {arm.value}: {count} replies were cut at the output budget and are not "
+            "scored; their length is not known, so lengths of this arm are too small"
+        )

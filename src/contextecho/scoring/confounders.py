@@ -1,0 +1,72 @@
+"""What else changed in a session, besides whatever a screen is looking for.
+
+The one thing to know: each line is a fact from the file, counted; none is an
+explanation. The task itself changes in every long session and cannot be counted,
+so it is always named.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from contextecho.sessions import Session, Turn
+
+LONG_PAUSE = 6 * 3600.0  # seconds; after it somebody probably resumed the session
+LANGUAGE_CHANGE = 0.10  # of the share of letters that are not Latin
+_LATIN_END = "\u0250"  # code points below are Latin letters, with their accents
+
+
+def confounders_of(session: Session, spoken: Sequence[tuple[Turn, str]]) -> Iterator[str]:
+    """One line each; `spoken` are the model's own messages with their first turn, in order."""
+    yield "the tasks change within any long session"
+    turns = [turn for turn, _ in spoken]
+    yield from _changes("model", [turn.model for turn in turns], turns)
+    yield from _changes("client version", [turn.version for turn in turns], turns)
+    if session.compactions:
+        yield f"{_count(len(session.compactions), 'compaction')} of the context"
+    pauses = _pauses(turns)
+    if pauses:
+        yield f"{_count(pauses, 'pause')} of more than six hours"
+    yield from _language([text for _, text in spoken])
+    if session.sidechains:
+        yield f"{_count(len(session.sidechains), 'sub-agent')}, whose words are left out"
+    if any(turn.abandoned for turn in session.turns):
+        yield "a rewind left a branch behind, which is left out"
+
+
+def _changes(what: str, values: Sequence[str | None], turns: Sequence[Turn]) -> Iterator[str]:
+    """How often a value changes, and where first."""
+    known = [(v, t) for v, t in zip(values, turns, strict=True) if v is not None]
+    switches = [(a, b, turn) for (a, _), (b, turn) in itertools.pairwise(known) if a != b]
+    if switches:
+        a, b, turn = switches[0]
+        yield f"the {what} changes {_times(len(switches))}, first at step {turn.step}: {a} to {b}"
+
+
+def _pauses(turns: Sequence[Turn]) -> int:
+    times = [turn.time for turn in turns if turn.time is not None]
+    return sum(b - a > LONG_PAUSE for a, b in itertools.pairwise(times))
+
+
+def _language(texts: Sequence[str]) -> Iterator[str]:
+    """Whether the wording patterns, which are English, can be trusted at both ends."""
+    third = max(1, len(texts) // 3)
+    early, late = _foreign(texts[:third]), _foreign(texts[-third:])
+    if abs(early - late) >= LANGUAGE_CHANGE:
+        yield "the language changes: the share of letters that are not Latin differs at the ends"
+    elif max(early, late) >= LANGUAGE_CHANGE:
+        yield "much of it is not in Latin letters, and the wording patterns are English"
+
+
+def _foreign(texts: Sequence[str]) -> float:
+    letters = [c for text in texts for c in text if c.isalpha()]
+    return sum(c >= _LATIN_END for c in letters) / len(letters) if letters else 0.0
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"

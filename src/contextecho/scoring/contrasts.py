@@ -1,0 +1,203 @@
+"""Differences between arms on paired cells: the gap of Definition 1 and its kin.
+
+The one thing to know: a contrast is `minus_from` minus `minus` (for length
+`minus_from` over `minus`, of geometric means), on the cells that both arms answered,
+paired by position, stimulus, paraphrase and replicate. Where more than a fifth of the
+planned pairs is missing there is no estimate, because the missing ones are seldom
+missing at random.
+
+Families for Holm's correction are declared here and nowhere else: all overall
+contrasts of a run, all by category, all by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from contextecho.contexts import Arm
+from contextecho.scoring.model import Contrast, Measure
+from contextecho.scoring.scores import MEASURES, ScoredCell, Slice
+from contextecho.stats import (
+    Interval,
+    Pairs,
+    drift_gap,
+    geometric_ratio,
+    holm,
+    pair_cells,
+    proportion_gap,
+    sign_flip_p,
+)
+from contextecho.studies import ContrastSpec
+
+MAXIMUM_MISSING = 0.20  # share of the planned pairs
+OVERALL = "overall"
+
+_SHARED = (
+    "one set of replies stands for every position of an arm without context: "
+    "the interval does not hold their own sampling error"
+)
+
+
+def contrasts_of(
+    specs: Iterable[ContrastSpec],
+    slices: Mapping[Slice, Sequence[ScoredCell]],
+    measures: Iterable[Measure],
+) -> tuple[Contrast, ...]:
+    """Every contrast of every target, battery and measure, adjusted within its family."""
+    wanted = set(measures)
+    surfaces = dict.fromkeys((s.target, s.battery) for s in slices)
+    found = [
+        contrast
+        for target, battery in surfaces
+        for spec in specs
+        for measure in _measures_on(slices, target, battery)
+        if measure in wanted
+        for contrast in _surface(spec, target, battery, measure, slices)
+    ]
+    return _adjusted(found)
+
+
+def _measures_on(
+    slices: Mapping[Slice, Sequence[ScoredCell]], target: str, battery: str
+) -> tuple[Measure, ...]:
+    kinds = {
+        cell.kind
+        for where, cells in slices.items()
+        if (where.target, where.battery) == (target, battery)
+        for cell in cells
+    }
+    return tuple(m for m in Measure if any(m in MEASURES[kind] for kind in kinds))
+
+
+def _surface(
+    spec: ContrastSpec,
+    target: str,
+    battery: str,
+    measure: Measure,
+    slices: Mapping[Slice, Sequence[ScoredCell]],
+) -> Iterator[Contrast]:
+    """One contrast overall, by category and by position."""
+    arms = [
+        [c for c in slices.get(Slice(target, arm, battery), ()) if measure in MEASURES[c.kind]]
+        for arm in (spec.minus_from, spec.minus)
+    ]
+    if not all(arms):
+        return
+    yield contrast(spec, measure, *arms, scope=OVERALL, family=OVERALL)
+    categories = dict.fromkeys(c.category for c in arms[0])
+    if len(categories) > 1:
+        for category in categories:
+            parts = ([c for c in arm if c.category == category] for arm in arms)
+            yield contrast(spec, measure, *parts, scope=f"category:{category}", family="category")
+    positions = dict.fromkeys(c.cell.position for c in arms[1])
+    if len(positions) > 1:
+        for position in positions:
+            parts = ([c for c in arm if c.cell.position == position] for arm in arms)
+            yield contrast(spec, measure, *parts, scope=f"position:{position}", family="position")
+
+
+def contrast(
+    spec: ContrastSpec,
+    measure: Measure,
+    minus_from: Sequence[ScoredCell],
+    minus: Sequence[ScoredCell],
+    *,
+    scope: str,
+    family: str | None,
+) -> Contrast:
+    """One contrast of two arms' cells, planned and unscored ones included."""
+    pairs = pair_cells(*_columns(minus_from, measure), *_columns(minus, measure))
+    missing = pairs.dropped / pairs.planned
+    some = [*minus_from, *minus][0].cell
+    result = Contrast(
+        id=spec.id,
+        target=some.target,
+        battery=some.battery,
+        measure=measure,
+        scope=scope,
+        minus_from=spec.minus_from,
+        minus=spec.minus,
+        estimate=None,
+        interval=None,
+        percentile=None,
+        p=None,
+        p_holm=None,
+        family=family,
+        pairs=len(pairs),
+        planned_pairs=pairs.planned,
+        clusters=len(pairs.cluster_names),
+        note=None,
+    )
+    if not len(pairs) or missing > MAXIMUM_MISSING:
+        why = f"{pairs.dropped} of {pairs.planned} planned pairs lack a score"
+        return msgspec.structs.replace(result, note=why)
+    estimate, interval, note = _ESTIMATORS[measure](pairs)
+    shared = _SHARED if Arm.SCRATCH in (spec.minus_from, spec.minus) else None
+    return msgspec.structs.replace(
+        result,
+        estimate=estimate,
+        interval=interval,
+        percentile=_percentile(pairs, measure),
+        p=sign_flip_p(pairs.differences, pairs.clusters, stimuli=pairs.stimuli).p,
+        note="; ".join(filter(None, (note, shared))) or None,
+    )
+
+
+def _columns(
+    cells: Sequence[ScoredCell], measure: Measure
+) -> tuple[list[tuple[str, str, int, int]], list[float | None]]:
+    """Pairing keys and numbers of one arm's cells."""
+    keys = [(c.cell.position, c.cell.stimulus, c.cell.paraphrase, c.cell.replicate) for c in cells]
+    return keys, [c.value(measure) for c in cells]
+
+
+_Estimate = tuple[float | None, Interval | None, str | None]
+
+
+def _difference(pairs: Pairs) -> _Estimate:
+    gap = drift_gap(pairs)
+    return gap.estimate, gap.interval, gap.note
+
+
+def _points(pairs: Pairs) -> _Estimate:
+    gap = proportion_gap(pairs)
+    return gap.estimate, gap.interval, gap.note
+
+
+def _ratio(pairs: Pairs) -> _Estimate:
+    found = geometric_ratio(pairs)
+    return found.ratio, found.interval, found.note
+
+
+_ESTIMATORS: Mapping[Measure, Callable[[Pairs], _Estimate]] = {
+    Measure.REGISTER: _difference,
+    Measure.COMPLIANCE: _points,
+    Measure.LENGTH: _ratio,
+    Measure.FINGERPRINT: _difference,
+}
+
+
+def _percentile(pairs: Pairs, measure: Measure) -> Interval | None:
+    """The paper's kind of interval; it resamples positions, so one position has none."""
+    if len(pairs.cluster_names) < 2:
+        return None
+    interval = drift_gap(pairs, method="percentile").interval
+    if interval is None or measure is not Measure.LENGTH:
+        return interval
+    return msgspec.structs.replace(interval, low=10.0**interval.low, high=10.0**interval.high)
+
+
+def _adjusted(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
+    """The same contrasts with Holm's adjusted p within each family."""
+    families: dict[str, list[int]] = {}
+    for i, each in enumerate(contrasts):
+        if each.family is not None:
+            families.setdefault(each.family, []).append(i)
+    adjusted = list(contrasts)
+    for members in families.values():
+        p_values = holm([contrasts[i].p for i in members])
+        for i, p in zip(members, p_values, strict=True):
+            adjusted[i] = msgspec.structs.replace(contrasts[i], p_holm=p)
+    return tuple(adjusted)

@@ -1,0 +1,49 @@
+"""What a stored run planned: the parts of `RunInfo.plan` that scoring reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from contextecho.contexts import Position, Protocol
+from contextecho.errors import DataError
+from contextecho.stimuli import Battery, Stimulus
+from contextecho.store import RunInfo
+from contextecho.studies import Cell, Study
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The axes of a run. Texts of stimuli come from here, never from today's data files."""
+
+    study: Study
+    protocol: Protocol
+    positions: tuple[Position, ...]
+    batteries: Mapping[str, Battery]
+
+    def __post_init__(self) -> None:
+        self._stimuli = {
+            (battery.id, stimulus.id): stimulus
+            for battery in self.batteries.values()
+            for stimulus in battery.stimuli
+        }
+
+    def stimulus(self, cell: Cell) -> Stimulus:
+        """The stimulus a cell asks."""
+        return self._stimuli[cell.battery, cell.stimulus]
+
+    def wording(self, cell: Cell) -> str:
+        """The wording a cell asks, without the battery's framing."""
+        return self.stimulus(cell).wordings[cell.paraphrase]
+
+
+def read_planned(run: RunInfo) -> Planned:
+    """The plan that `run` was collected under. Raises `DataError` when it cannot be read."""
+    try:
+        return msgspec.convert(run.plan, Planned)
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f"the stored plan cannot be read: {error}",
+            where=f"run {run.id}",
+            todo="report it with the version that collected the run",
+        ) from error
