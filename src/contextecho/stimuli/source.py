@@ -17,10 +17,17 @@ import yaml
 from contextecho.errors import DataError
 from contextecho.stimuli.model import StimulusKind
 
-Id = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+Id = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._+-]*\Z")]
 """A name that can stand in a cell's id, a file name and a command line."""
 
-Line = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]
+_CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # all but tab and newline: they could drive a terminal
+
+Text = Annotated[str, msgspec.Meta(pattern=rf"\A[^{_CONTROL}]+\Z")]
+"""Text of one or more lines."""
+
+Line = Annotated[
+    str, msgspec.Meta(pattern=rf"\A[^\s{_CONTROL}](?:[^\n{_CONTROL}]*[^\s{_CONTROL}])?\Z")
+]
 """One line of text without white space around it."""
 
 _FORM = "docs/stimuli.md shows the form"
@@ -53,11 +60,11 @@ class BatterySource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A data file: either `kind` with `stimuli`, or `select`."""
 
     id: Id
-    version: Annotated[str, msgspec.Meta(min_length=1)]
-    licence: Annotated[str, msgspec.Meta(min_length=1)]
-    source: Annotated[str, msgspec.Meta(min_length=1)]
+    version: Text
+    licence: Text
+    source: Text
     kind: StimulusKind | None = None
-    framing: Annotated[str, msgspec.Meta(min_length=1)] | Reference | None = None
+    framing: Text | Reference | None = None
     stimuli: tuple[StimulusSource, ...] = ()
     select: Selection | None = None
 
@@ -71,7 +78,7 @@ class _StrictLoader(yaml.SafeLoader):
             name = str(key.value)
             if name in seen:
                 raise yaml.MarkedYAMLError(
-                    problem=f'key "{name}" stands twice', problem_mark=key.start_mark
+                    problem=f"key {name!r} stands twice", problem_mark=key.start_mark
                 )
             seen.add(name)
         return super().construct_mapping(node, deep=deep)

@@ -1,0 +1,96 @@
+"""`contextecho stimuli`: list and show what a model is asked."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from contextecho.stimuli import Battery
+
+
+@click.group()
+def command() -> None:
+    """List and show what a model is asked."""
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_batteries(as_json: bool) -> None:
+    """List the bundled batteries."""
+    from contextecho.stimuli import battery_ids, load_battery
+
+    summaries = [_summary(load_battery(battery_id)) for battery_id in battery_ids()]
+    if as_json:
+        _print_json(summaries)
+    else:
+        _print_table(summaries)
+    click.echo("Next: contextecho stimuli show coding-self --wordings", err=True)
+
+
+@command.command()
+@click.argument("battery", metavar="BATTERY")
+@click.option("--wordings", is_flag=True, help="Show every wording, not only the first.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (all wordings).")
+def show(battery: str, wordings: bool, as_json: bool) -> None:
+    """Show one battery: a bundled one by its id, or a YAML file by its path."""
+    import msgspec
+
+    from contextecho.stimuli import load_battery
+
+    loaded = load_battery(battery)
+    if as_json:
+        _print_json(msgspec.to_builtins(loaded))
+    else:
+        _print_battery(loaded, wordings)
+    click.echo(
+        f"Next: contextecho plan SESSION --target MODEL --battery {shlex.quote(battery)}", err=True
+    )
+
+
+def _summary(battery: Battery) -> dict[str, Any]:
+    return {
+        "id": battery.id,
+        "version": battery.version,
+        "kind": battery.stimuli[0].kind.value,
+        "stimuli": len(battery.stimuli),
+        "wordings": len(battery.stimuli[0].wordings),
+        "framed": battery.framing is not None,
+        "licence": battery.licence,
+        "source": battery.source,
+        "sha256": battery.sha256,
+    }
+
+
+def _print_json(document: Any) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+
+
+def _print_table(summaries: list[dict[str, Any]]) -> None:
+    row = "{id:<18} {version:<7} {kind:<16} {stimuli:>7} {wordings:>8}  {framed:<6} {licence:<9}  "
+    heads = ("id", "version", "kind", "stimuli", "wordings", "framed", "licence")
+    click.echo(row.format(**{head: head for head in heads}) + "sha256")
+    for summary in summaries:
+        framed = "yes" if summary["framed"] else "no"
+        click.echo(row.format(**{**summary, "framed": framed}) + summary["sha256"][:16])
+
+
+def _print_battery(battery: Battery, wordings: bool) -> None:
+    click.echo(f"{battery.id}, version {battery.version}")
+    click.echo(f"licence  {battery.licence}")
+    click.echo(f"source   {battery.source}")
+    click.echo(f"sha256   {battery.sha256}")
+    click.echo(f"framing  {battery.framing or 'none'}")
+    for stimulus in battery.stimuli:
+        click.echo(f"\n{stimulus.id}  {stimulus.category}  ({stimulus.kind})")
+        shown = stimulus.wordings if wordings else stimulus.wordings[:1]
+        for number, wording in enumerate(shown, start=1):
+            click.echo(f"  {number:>2}  {wording}")
+        if stimulus.check:
+            click.echo(f"  check {stimulus.check}")
+        if stimulus.answers:
+            click.echo(f"  answer {' or '.join(stimulus.answers)}")
