@@ -90,7 +90,9 @@ def _lender(battery_id: str, name: str) -> BatterySource:
     """The bundled battery that another file takes from; it has texts of its own."""
     if battery_id not in battery_ids():
         known = ", ".join(battery_ids())
-        raise DataError(f'from: no bundled battery "{battery_id}"', where=name, todo=f"of {known}")
+        raise DataError(
+            f'from: no bundled battery "{battery_id}"', where=name, todo=f"one of {known}"
+        )
     return parse_source(_bundled_bytes(battery_id), battery_id)
 
 
@@ -130,10 +132,10 @@ def _own_stimuli(source: BatterySource) -> tuple[Stimulus, ...]:
 def _check(battery: Battery, name: str) -> None:
     """Refuse what would make two cells ask the same, or leave a cell without a question."""
     ids = [stimulus.id for stimulus in battery.stimuli]
-    if doubled := _first_repeat(ids):
+    if doubled := next((i for i in ids if ids.count(i) > 1), None):
         raise DataError(f'stimuli: id "{doubled}" stands twice', where=name)
     texts = [wording for stimulus in battery.stimuli for wording in stimulus.wordings]
-    if doubled := _first_repeat(texts):
+    if doubled := _first_said_again(texts):
         raise DataError(f'stimuli: the wording "{doubled}" stands twice', where=name)
     count = len(battery.stimuli[0].wordings)
     for stimulus in battery.stimuli:
@@ -148,7 +150,7 @@ def _check(battery: Battery, name: str) -> None:
             raise DataError(f"stimuli: {stimulus.id} has a `check` but is no stressor", where=name)
 
 
-def _first_repeat(texts: Iterable[str]) -> str | None:
+def _first_said_again(texts: Iterable[str]) -> str | None:
     """The first text that says again what an earlier one said."""
     seen: set[str] = set()
     for text in texts:
