@@ -18,7 +18,7 @@ from contextecho.contexts import (
     Rendering,
     Unit,
 )
-from contextecho.scoring.model import (
+from contextecho.scoring import (
     ArmMean,
     Contrast,
     Denominator,
@@ -376,9 +376,7 @@ def empty_analysis() -> RunAnalysis:
     return replace(
         full,
         denominators=tuple(
-            replace(
-                d, answered=0, refused=0, failed=d.planned, missing=0, judged=0, unjudged=0
-            )
+            replace(d, answered=0, refused=0, failed=d.planned, missing=0, judged=0, unjudged=0)
             for d in full.denominators
         ),
         arm_means=tuple(replace(m, mean=None, interval=None, n=0) for m in full.arm_means),
@@ -458,5 +456,3 @@ def shape(request: pytest.FixtureRequest) -> RunAnalysis:
 @pytest.fixture()
 def judged() -> RunAnalysis:
     return SHAPES["judged"]()
-
-

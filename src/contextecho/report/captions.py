@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from contextecho.report.typeset import listing
 from contextecho.report.view import View
-from contextecho.scoring.model import Measure
+from contextecho.scoring import Measure
+from contextecho.stats import Interval
 
+NO_INTERVALS = "no intervals"
 WITHHELD = (
     "Headline withheld: a negative control moved. The numbers below are for inspection, "
     "not for a conclusion."
@@ -27,11 +29,14 @@ def withheld(view: View, *targets: str) -> str | None:
 
 def bars(view: View, measure: Measure) -> str:
     """How the intervals of a measure's arm means were made."""
-    intervals = [
-        m.interval for m in view.analysis.arm_means if m.measure is measure and m.interval
-    ]
-    kinds = sorted({f"{100 * i.level:g} % intervals ({i.method})" for i in intervals})
-    return f"Bars are {listing(kinds)}." if kinds else "No interval could be computed."
+    kinds = intervals_named(m.interval for m in view.analysis.arm_means if m.measure is measure)
+    return f"Bars are {kinds}." if kinds != NO_INTERVALS else "No interval could be computed."
+
+
+def intervals_named(intervals: Iterable[Interval | None]) -> str:
+    """`95 % intervals (cluster-t)`, each kind named once."""
+    kinds = {f"{100 * i.level:g} % intervals ({i.method})" for i in intervals if i is not None}
+    return listing(sorted(kinds)) or NO_INTERVALS
 
 
 def provenance(view: View, battery: str, *targets: str) -> Mapping[str, str]:

@@ -30,6 +30,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """One number of a figure. Without a value there is nothing to draw and `note` says why."""
 
     series: str  # an arm, or "estimate"
+    name: str  # what it is called in its row: "control", "control − session"
     label: str
     value: float | None
     low: float | None
@@ -155,3 +156,11 @@ def series_of(figure: Figure) -> tuple[str, ...]:
     else:
         names = [cloud.series for cloud in figure.clouds]
     return tuple(dict.fromkeys(names))
+
+
+def compactions_between(stations: tuple[Station, ...]) -> Iterator[tuple[int, str]]:
+    """(index of the station after it, "C1" or "C2–C3") for each gap with compactions in it."""
+    for i in range(1, len(stations)):
+        before, after = stations[i - 1].segment, stations[i].segment
+        if before is not None and after is not None and after > before:
+            yield i, f"C{after}" if after == before + 1 else f"C{before + 1}–C{after}"

@@ -13,7 +13,7 @@ from contextecho.report.palette import ESTIMATE, series_name
 from contextecho.report.trajectories import mean_mark
 from contextecho.report.typeset import count
 from contextecho.report.view import OVERALL, View
-from contextecho.scoring.model import Contrast, Measure
+from contextecho.scoring import Contrast, Measure
 
 ARMS, CONTRASTS, CONTRACTS = "arms", "contrasts", "contracts"
 
@@ -28,7 +28,7 @@ def arm_forests(view: View) -> Iterator[Forest]:
                 yield Forest(
                     id=identify(ARMS, reading.name, battery),
                     family=ARMS,
-                    title=f"The arms over the whole session: {reading.name}",
+                    title=f"{reading.name.capitalize()} over the whole session",
                     finding=_arms_finding(view, measure, battery),
                     caption=(
                         f"Battery {battery}. {bars(view, measure)} The right margin holds the "
@@ -51,7 +51,7 @@ def contract_forests(view: View) -> Iterator[Forest]:
             yield Forest(
                 id=identify(CONTRACTS, battery),
                 family=CONTRACTS,
-                title=f"Contracts and length: {battery}",
+                title=f"Compliance and length on {battery}",
                 finding=_arms_finding(view, Measure.COMPLIANCE, battery),
                 caption=(
                     f"{bars(view, Measure.COMPLIANCE)} Compliance is checked by rules, length is "
@@ -69,9 +69,7 @@ def contrast_forests(view: View) -> Iterator[Forest]:
         for battery in view.probes(measure):
             for target in view.targets:
                 found = tuple(
-                    c
-                    for c in view.contrasts(target, measure, battery)
-                    if c.id == view.headline_id
+                    c for c in view.contrasts(target, measure, battery) if c.id == view.headline_id
                 )
                 if len(found) > 1:
                     yield _contrast_forest(view, target, measure, battery, found)
@@ -82,6 +80,7 @@ def contrast_mark(contrast: Contrast, label: str) -> Mark:
     interval = contrast.interval
     return Mark(
         series=ESTIMATE,
+        name=difference(contrast),
         label=label,
         value=contrast.estimate,
         low=interval.low if interval else None,
@@ -128,7 +127,7 @@ def _arms_finding(view: View, measure: Measure, battery: str) -> str:
         return f"Overall {numbers(known[0])}."
     apart = sum(bool(direction(c)) for c in known)
     return (
-        f"The interval of {difference(known[0])} excludes no difference "
+        f"The interval of {difference(known[0])} lies wholly on one side of no difference "
         f"for {apart} of {count(len(known), 'target')}."
     )
 
@@ -152,7 +151,7 @@ def _contrast_forest(
     return Forest(
         id=identify(CONTRASTS, reading.name, battery, target),
         family=CONTRASTS,
-        title=f"Where the difference sits: {target}",
+        title=f"{name.capitalize()} by category and position: {target}",
         finding=withheld(view, target) or _scopes_finding(found),
         caption=(
             f"{name.capitalize()} on {reading.name}, battery {battery}, over the whole run, by "
@@ -172,7 +171,5 @@ def _scopes_finding(found: tuple[Contrast, ...]) -> str:
     if not tested:
         return "No single category or position could be tested."
     apart = sum(c.p_holm is not None and c.p_holm < 0.05 for c in tested)
-    return (
-        f"After Holm's correction, {apart} of {count(len(tested), 'category or position', 'categories and positions')} "
-        "differ at the 5 % level."
-    )
+    parts = count(len(tested), "category or position", "categories and positions")
+    return f"After Holm's correction, {apart} of {parts} differ at the 5 % level."

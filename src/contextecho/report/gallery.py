@@ -13,7 +13,7 @@ from contextecho.report.maps import fingerprint_maps
 from contextecho.report.trajectories import trajectories
 from contextecho.report.typeset import listing
 from contextecho.report.view import View, view
-from contextecho.scoring.model import RunAnalysis
+from contextecho.scoring import RunAnalysis
 
 
 def figures(analysis: RunAnalysis) -> tuple[Figure, ...]:

@@ -10,9 +10,9 @@ import msgspec
 
 from contextecho.report.measures import READINGS
 from contextecho.report.palette import series_name
-from contextecho.report.typeset import Quantity, count, estimate
+from contextecho.report.typeset import Quantity, count, estimate, sentence
 from contextecho.report.view import View
-from contextecho.scoring.model import Contrast, Measure
+from contextecho.scoring import Contrast, Guard, Measure
 
 _ORDER = (Measure.REGISTER, Measure.FINGERPRINT, Measure.LENGTH, Measure.COMPLIANCE)
 
@@ -53,8 +53,29 @@ def _headline(view: View, target: str) -> Headline:
                         meaning=meaning(contrast),
                     )
                 )
-    withheld = tuple(guard.note for guard in view.moved_guards(target))
+    withheld = tuple(_control(guard) for guard in view.moved_guards(target))
     return Headline(target=target, statements=tuple(statements), withheld=withheld)
+
+
+def collected(view: View) -> str:
+    """`1,188 of 1,200 planned replies answered`."""
+    answered = sum(d.answered for d in view.analysis.denominators)
+    planned = sum(d.planned for d in view.analysis.denominators)
+    return f"{answered:,} of {count(planned, 'planned reply', 'planned replies')} answered"
+
+
+def controls(view: View) -> tuple[str, ...]:
+    """One sentence a guard: what the negative controls did."""
+    return tuple(f"{guard.target}, {_control(guard)}" for guard in view.analysis.guards)
+
+
+def _control(guard: Guard) -> str:
+    # On a negative control, to comply is to give the right answer.
+    name = READINGS[guard.measure].name
+    what = "right answers" if guard.measure is Measure.COMPLIANCE else name
+    measured = guard.contrast is not None and guard.contrast.estimate is not None
+    evidence = f" ({numbers(guard.contrast)})" if measured and guard.contrast else ""
+    return f"{what}: {guard.note}{evidence}"
 
 
 def difference(contrast: Contrast) -> str:
@@ -82,7 +103,7 @@ def numbers(contrast: Contrast) -> str:
 def meaning(contrast: Contrast) -> str:
     """What the interval allows to say, and no more."""
     if contrast.estimate is None:
-        return f"No number: {contrast.note or 'the reason was not recorded'}."
+        return sentence(f"no number: {contrast.note or 'the reason was not recorded'}")
     reading = READINGS[contrast.measure]
     sign = direction(contrast)
     if sign is None:
@@ -98,7 +119,7 @@ def meaning(contrast: Contrast) -> str:
             f"{reading.more if sign > 0 else reading.less} than in the "
             f"{series_name(contrast.minus)} arm."
         )
-    return f"{said} {_sentence(contrast.note)}".strip()
+    return f"{said} {sentence(contrast.note)}".strip()
 
 
 def direction(contrast: Contrast) -> int | None:
@@ -112,9 +133,3 @@ def direction(contrast: Contrast) -> int | None:
     if contrast.interval.low > neutral:
         return 1
     return -1 if contrast.interval.high < neutral else 0
-
-
-def _sentence(note: str | None) -> str:
-    if not note:
-        return ""
-    return note[0].upper() + note[1:].rstrip(".") + "."

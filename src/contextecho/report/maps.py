@@ -15,7 +15,7 @@ from contextecho.report.figures import Axis, Cloud, Mark, Point, Scatter
 from contextecho.report.palette import ESTIMATE
 from contextecho.report.typeset import Quantity, count, estimate
 from contextecho.report.view import View
-from contextecho.scoring.model import FingerprintMap, FingerprintPoint
+from contextecho.scoring import FingerprintMap, FingerprintPoint
 
 FAMILY = "fingerprint"
 DRAWN = 300
@@ -38,7 +38,7 @@ def _map(view: View, found: FingerprintMap) -> Scatter:
     return Scatter(
         id=identify(FAMILY, found.target),
         family=FAMILY,
-        title=f"Fingerprint map: {found.target}",
+        title=f"Replies by arm: {found.target}",
         finding=withheld(view, found.target) or _finding(separation),
         caption=_caption(found, clouds),
         provenance=provenance(view, "all probes", found.target),
@@ -75,6 +75,7 @@ def _separation(found: FingerprintMap) -> Mark:
     interval = found.auc_interval
     return Mark(
         series=ESTIMATE,
+        name="AUC",
         label="AUC, control versus session",
         value=found.auc,
         low=interval.low if interval else None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from contextecho.report.typeset import Quantity
-from contextecho.scoring.model import Measure
+from contextecho.scoring import Measure
 from contextecho.stats import Interval
 
 

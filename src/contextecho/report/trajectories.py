@@ -12,7 +12,7 @@ from contextecho.report.headline import numbers
 from contextecho.report.measures import READINGS, shown_mean
 from contextecho.report.palette import series_name
 from contextecho.report.view import View
-from contextecho.scoring.model import ArmMean, Measure
+from contextecho.scoring import ArmMean, Measure
 
 FAMILY = "trajectory"
 _ORDER = (Measure.REGISTER, Measure.FINGERPRINT, Measure.LENGTH)
@@ -33,6 +33,7 @@ def mean_mark(mean: ArmMean, label: str) -> Mark:
     value, low, high = shown_mean(mean.measure, mean.mean, mean.interval)
     return Mark(
         series=mean.arm.value,
+        name=series_name(mean.arm.value),
         label=label,
         value=value,
         low=low,
@@ -67,6 +68,7 @@ def _mark_at(
         return mean_mark(mean, label)
     return Mark(
         series=arm.value,
+        name=series_name(arm.value),
         label=label,
         value=None,
         low=None,

@@ -42,15 +42,25 @@ def number(value: float | None, quantity: Quantity) -> str:
     return _bare(value, quantity) + _unit(quantity)
 
 
-def estimate(
-    value: float | None, low: float | None, high: float | None, quantity: Quantity
-) -> str:
+def estimate(value: float | None, low: float | None, high: float | None, quantity: Quantity) -> str:
     """A number with its interval: `0.42 [0.11, 0.73]`, `83 % [71, 92]`."""
     if value is None:
         return NOTHING
     if low is None or high is None:
         return number(value, quantity)
-    return f"{number(value, quantity)} [{_bare(low, quantity)}, {_bare(high, quantity)}]"
+    return f"{number(value, quantity)} {bracket(low, high, quantity)}"
+
+
+def bracket(low: float, high: float, quantity: Quantity) -> str:
+    """An interval alone: `[0.11, 0.73]`."""
+    return f"[{_bare(low, quantity)}, {_bare(high, quantity)}]"
+
+
+def tick(value: float, quantity: Quantity) -> str:
+    """A round number on an axis, with no decimals that it does not need."""
+    if quantity in (Quantity.SHARE, Quantity.POINTS):
+        return number(value, quantity)
+    return f"{value:,.10g}".replace("-", "−") + _unit(quantity)
 
 
 def p_value(p: float | None) -> str:
@@ -75,6 +85,13 @@ def listing(words: tuple[str, ...] | list[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def sentence(words: str | None) -> str:
+    """`words` with a capital and a full stop; nothing stays nothing."""
+    if not words:
+        return ""
+    return words[0].upper() + words[1:] + ("" if words[-1] in ".!?" else ".")
 
 
 def _bare(value: float, quantity: Quantity) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from contextecho.contexts import Arm
 from contextecho.report.figures import Station
 from contextecho.report.record import PlanRecord, read_plan
-from contextecho.scoring.model import ArmMean, Contrast, Guard, Measure, RunAnalysis
+from contextecho.scoring import ArmMean, Contrast, Guard, Measure, RunAnalysis
 
 OVERALL = "overall"
 _MeanKey = tuple[str, Measure, str, Arm, str | None]

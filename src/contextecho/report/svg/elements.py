@@ -28,9 +28,7 @@ def tag(name: str, *children: str | Markup, **attributes: Attribute) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
-    inner = Markup().join(
-        c if isinstance(c, Markup) else escape(make_visible(c)) for c in children
-    )
+    inner = Markup().join(c if isinstance(c, Markup) else escape(make_visible(c)) for c in children)
     return Markup(f"<{name}{written}>{inner}</{name}>")
 
 
@@ -88,23 +86,24 @@ def glyph(mark: Mark, x: float, y: float, bar: Markup) -> Markup:
     )
 
 
+# Outlines around the origin for a size of 1; a cross is drawn, the others are filled.
+_OUTLINES = {
+    "triangle": ((0.0, -1.15), (1.15, 0.85), (-1.15, 0.85)),
+    "square": ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)),
+    "diamond": ((0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)),
+    "cross": ((-0.9, -0.9), (0.9, 0.9), (0.0, 0.0), (0.9, -0.9), (-0.9, 0.9)),
+}
+
+
 def shape(series: str, x: float, y: float, size: float = _SIZE) -> Markup:
     """The glyph of a series, drawn in the colour of the element around it."""
     kind = LOOKS[series].shape
-    s = size
     if kind == "circle":
-        return tag("circle", cx=x, cy=y, r=s, class_="glyph")
-    points = {
-        "triangle": f"M{x:.2f} {y - 1.15 * s:.2f}l{1.15 * s:.2f} {2 * s:.2f}h{-2.3 * s:.2f}z",
-        "square": f"M{x - s:.2f} {y - s:.2f}h{2 * s:.2f}v{2 * s:.2f}h{-2 * s:.2f}z",
-        "diamond": f"M{x:.2f} {y - 1.3 * s:.2f}l{1.3 * s:.2f} {1.3 * s:.2f}l{-1.3 * s:.2f} {1.3 * s:.2f}"
-        f"l{-1.3 * s:.2f} {-1.3 * s:.2f}z",
-    }
-    if kind in points:
-        return tag("path", d=points[kind], class_="glyph")
-    arm = 0.9 * s
-    cross = f"M{x - arm:.2f} {y - arm:.2f}l{2 * arm:.2f} {2 * arm:.2f}m0 {-2 * arm:.2f}l{-2 * arm:.2f} {2 * arm:.2f}"
-    return tag("path", d=cross, class_="glyph open")
+        return tag("circle", cx=x, cy=y, r=size, class_="glyph")
+    points = " ".join(f"{x + size * dx:.2f},{y + size * dy:.2f}" for dx, dy in _OUTLINES[kind])
+    if kind == "cross":
+        return tag("polyline", points=points, class_="glyph open")
+    return tag("polygon", points=points, class_="glyph")
 
 
 def legend(series: Iterable[str], x: float, y: float) -> list[Markup]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from contextecho.report.axes import ticks
 from contextecho.report.figures import Axis, Forest, Mark, Panel, Row, series_of
 from contextecho.report.palette import ESTIMATE
 from contextecho.report.svg.elements import (
@@ -18,8 +19,8 @@ from contextecho.report.svg.elements import (
     tag,
     text,
 )
-from contextecho.report.svg.scales import Scale, scale, ticks
-from contextecho.report.typeset import count, estimate, number
+from contextecho.report.svg.scales import Scale, scale
+from contextecho.report.typeset import count, estimate, tick
 
 _WIDTH, _LEFT, _MARGIN = 960.0, 200.0, 250.0
 _PLOT_RIGHT = _WIDTH - _MARGIN
@@ -45,11 +46,14 @@ def _panel(panel: Panel, top: float) -> tuple[list[Markup], float]:
     heights = [_height(row) for row in panel.rows]
     bottom = top + sum(heights)
     x = scale(panel.axis, _LEFT + 6, _PLOT_RIGHT - 14)
-    parts = list(_axis(panel.axis, x, top, bottom))
-    for i, (row, height) in enumerate(zip(panel.rows, heights, strict=True)):
-        parts.append(_row(row, x, top, height, banded=i % 2 == 1))
-        top += height
-    return parts, bottom + _AXIS
+    tops = [top + sum(heights[:i]) for i in range(len(heights))]
+    bands = [_band(y, height, "band") for y, height in list(zip(tops, heights, strict=True))[1::2]]
+    rows = [_row(*each, x=x) for each in zip(panel.rows, tops, heights, strict=True)]
+    return [*bands, *_axis(panel.axis, x, top, bottom), *rows], bottom + _AXIS
+
+
+def _band(top: float, height: float, class_: str) -> Markup:
+    return tag("rect", x=0.0, y=top, width=_WIDTH, height=height, class_=class_)
 
 
 def _height(row: Row) -> float:
@@ -60,7 +64,7 @@ def _height(row: Row) -> float:
 def _axis(axis: Axis, x: Scale, top: float, bottom: float) -> Iterator[Markup]:
     for value in ticks(axis):
         yield line(x(value), top, x(value), bottom, "grid")
-        yield text(x(value), bottom + 17, number(value, axis.quantity), "tick", "middle")
+        yield text(x(value), bottom + 17, tick(value, axis.quantity), "tick", "middle")
     yield line(_LEFT, bottom, _PLOT_RIGHT - 8, bottom, "axis")
     if axis.reference is not None:
         at = x(axis.reference)
@@ -68,20 +72,15 @@ def _axis(axis: Axis, x: Scale, top: float, bottom: float) -> Iterator[Markup]:
     yield text(_LEFT + 6, bottom + 36, axis.label, "axis-label")
 
 
-def _row(row: Row, x: Scale, top: float, height: float, *, banded: bool) -> Markup:
+def _row(row: Row, top: float, height: float, *, x: Scale) -> Markup:
     middle = top + height / 2
     lanes = [middle + (i - (len(row.marks) - 1) / 2) * _LANE for i in range(len(row.marks))]
     drawn = [
-        _mark(mark, x, y) for mark, y in zip(row.marks, lanes, strict=True) if mark.value is not None
+        _mark(mark, x, y)
+        for mark, y in zip(row.marks, lanes, strict=True)
+        if mark.value is not None
     ]
-    backdrop = tag(
-        "rect",
-        x=0.0,
-        y=top,
-        width=_WIDTH,
-        height=height,
-        class_="focus banded" if banded else "focus",
-    )
+    backdrop = _band(top, height, "focus")
     labels = _label(row.label, middle)
     return focus_row(
         row.label, (*row.marks, *row.margin), backdrop, *labels, *drawn, *_margin(row, middle)
@@ -114,8 +113,7 @@ def _margin(row: Row, middle: float) -> Iterator[Markup]:
         return
     y = middle - 15.0 * len(row.margin) + 11
     for mark in row.margin:
-        name = mark.label.removeprefix(f"{row.label}, ").rpartition(", ")[2]
-        yield text(_PLOT_RIGHT + 6, y, name, "row-note")
+        yield text(_PLOT_RIGHT + 6, y, mark.name, "row-note")
         yield tag("g", *_numbers(mark, y + 15), **_as_data(mark))
         y += 30
 

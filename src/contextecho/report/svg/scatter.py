@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from contextecho.report.axes import ticks
 from contextecho.report.figures import Cloud, Point, Scatter
 from contextecho.report.palette import series_class, series_name
 from contextecho.report.svg.elements import canvas, focus_row, legend, line, shape, tag, text
-from contextecho.report.svg.scales import Scale, scale, ticks
-from contextecho.report.typeset import count, number
+from contextecho.report.svg.scales import Scale, scale
+from contextecho.report.typeset import count, number, tick
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _PLOT = 960.0, 64.0, 250.0, 44.0, 400.0
 _DOT, _CENTRE = 3.2, 8.0
@@ -34,10 +35,10 @@ def _frame(figure: Scatter, x: Scale, y: Scale) -> Iterator[Markup]:
     right, bottom = _WIDTH - _RIGHT - 20, _TOP + _PLOT
     for value in ticks(figure.x):
         yield line(x(value), _TOP, x(value), bottom, "grid")
-        yield text(x(value), bottom + 17, number(value, figure.x.quantity), "tick", "middle")
+        yield text(x(value), bottom + 17, tick(value, figure.x.quantity), "tick", "middle")
     for value in ticks(figure.y):
         yield line(_LEFT, y(value), right, y(value), "grid")
-        yield text(_LEFT - 8, y(value) + 4, number(value, figure.y.quantity), "tick", "end")
+        yield text(_LEFT - 8, y(value) + 4, tick(value, figure.y.quantity), "tick", "end")
     yield text(right, bottom + 38, figure.x.label, "axis-label", "end")
     yield tag(
         "text",

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from contextecho.report.figures import Mark, Station, Trajectory
+from contextecho.report.axes import ticks
+from contextecho.report.figures import Mark, Station, Trajectory, compactions_between
 from contextecho.report.palette import series_class
 from contextecho.report.svg.elements import (
     canvas,
@@ -18,10 +19,10 @@ from contextecho.report.svg.elements import (
     tag,
     text,
 )
-from contextecho.report.svg.scales import Scale, scale, ticks
-from contextecho.report.typeset import number, whole
+from contextecho.report.svg.scales import Scale, scale
+from contextecho.report.typeset import tick, whole
 
-_LEFT, _RIGHT, _TOP, _PLOT, _BELOW = 104.0, 16.0, 58.0, 270.0, 92.0
+_LEFT, _RIGHT, _TOP, _PLOT, _BELOW = 104.0, 16.0, 76.0, 270.0, 92.0
 _DODGE = 9.0
 _STATION = 68.0  # least width of a station, so that its label and indices can be read
 
@@ -35,7 +36,7 @@ def draw_trajectory(figure: Trajectory) -> Markup:
     y = scale(figure.axis, _TOP + _PLOT, _TOP)
     parts = [
         *legend([each.series for each in figure.lines], _LEFT + 5, 20),
-        text(_LEFT, 44, figure.axis.label, "axis-label"),
+        text(_LEFT, 42, figure.axis.label, "axis-label"),
         *_grid(figure, y, width),
         *_compactions(figure.stations, centres),
         *_paths(figure, centres, y),
@@ -49,15 +50,7 @@ def _grid(figure: Trajectory, y: Scale, width: float) -> Iterator[Markup]:
     for value in ticks(figure.axis):
         at = y(value)
         yield line(_LEFT, at, width - _RIGHT, at, "grid")
-        yield text(_LEFT - 8, at + 4, number(value, figure.axis.quantity), "tick", "end")
-
-
-def compactions_between(stations: tuple[Station, ...]) -> Iterator[tuple[int, str]]:
-    """(index of the station after it, "C1" or "C2–C3") for each gap with compactions in it."""
-    for i in range(1, len(stations)):
-        before, after = stations[i - 1].segment, stations[i].segment
-        if before is not None and after is not None and after > before:
-            yield i, f"C{after}" if after == before + 1 else f"C{before + 1}–C{after}"
+        yield text(_LEFT - 8, at + 4, tick(value, figure.axis.quantity), "tick", "end")
 
 
 def _compactions(stations: tuple[Station, ...], centres: list[float]) -> Iterator[Markup]:

@@ -1,0 +1,68 @@
+"""The Markdown report: short enough for a comment on a pull request.
+
+Text from a run is made inert here: no HTML, no links, no mentions, no table
+cells of its own. The template itself is ours and passes untouched.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from contextecho.report.headline import collected, headlines
+from contextecho.report.limits import CANNOT_SAY
+from contextecho.report.missing import missing
+from contextecho.report.tables import contrasts_table, denominators_table
+from contextecho.report.untrusted import make_visible
+from contextecho.report.view import View
+
+_SYNTAX = re.compile(r"([\\`*_\[\]|~#$])")
+# Entities, because these three mean something inside a word: HTML, mentions, bare links.
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "@&#8203;", "://": "&#58;//"}
+_WORDS = re.compile(r"&|<|>|@|://|www\.", re.IGNORECASE)
+
+
+def write_markdown(view: View) -> str:
+    """The Markdown document of a run."""
+    page = _templates().get_template("report.md.jinja")
+    text = page.render(
+        view=view,
+        run=view.analysis.run,
+        headlines=headlines(view),
+        denominators=denominators_table(view),
+        overall=contrasts_table(view, overall_only=True),
+        missing=missing(view),
+        cannot_say=CANNOT_SAY,
+        collected=collected(view),
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    """`text` as one line that Markdown shows as it stands."""
+    line = " ".join(make_visible(text).split())
+    return _WORDS.sub(_entity, _SYNTAX.sub(r"\\\1", line))
+
+
+def _entity(match: re.Match[str]) -> str:
+    found = match.group()
+    return _ENTITIES.get(found) or found.replace(".", "&#46;")
+
+
+def _shown(value: Any) -> Any:
+    return escape_markdown(value) if isinstance(value, str) else value
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("contextecho.report"),
+        autoescape=False,  # `_shown` escapes for Markdown, HTML included
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
