@@ -28,6 +28,9 @@ __all__ = [
     "RunAnalysis",
     "ScoredCell",
     "Screen",
+    "Shift",
+    "Voice",
+    "Window",
     "analyse_run",
     "check_compliance",
     "judge_run",
@@ -61,7 +64,7 @@ if TYPE_CHECKING:
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
-    from contextecho.scoring.screen import Screen, screen_session
+    from contextecho.scoring.screen import Screen, Shift, Voice, Window, screen_session
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -84,7 +87,7 @@ else:
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
-        "screen": ("Screen", "screen_session"),
+        "screen": ("Screen", "Shift", "Voice", "Window", "screen_session"),
     }
 
     def __getattr__(name: str) -> object:
