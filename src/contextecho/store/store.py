@@ -23,6 +23,22 @@ from contextecho.store import rows
 from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
 from contextecho.studies import Cell, Plan
 
+# The statements of every call, spelled out once: a call must cost microseconds here.
+_FIND_REPLY = (
+    f"SELECT {rows.columns('attempt', rows.REPLY)} FROM reply"
+    " JOIN attempt ON attempt.id = reply.attempt WHERE reply.key = ? AND reply.settled"
+)
+_KEEP_REQUEST = "INSERT OR IGNORE INTO request VALUES (?, ?, ?, ?, ?, ?)"
+_OPEN_ATTEMPT = "INSERT INTO attempt (key, run, begun_at) VALUES (?, ?, ?)"
+_END_ATTEMPT = (
+    f"UPDATE attempt SET (ended_at, {rows.REPLY}) = (?, {rows.slots(rows.REPLY)}) WHERE id = ?"
+)
+_KEEP_REPLY = (
+    "INSERT INTO reply SELECT key, id, ? FROM attempt WHERE id = ?"
+    " ON CONFLICT (key) DO UPDATE SET attempt = excluded.attempt, settled = excluded.settled"
+    " WHERE NOT reply.settled"
+)
+
 
 class Store:
     """An open store. Made by `open_store`; used from one thread."""
@@ -186,11 +202,7 @@ class Store:
 
     def reply(self, key: str) -> Reply | None:
         """The reply that settled a key; None while there is none."""
-        query = (
-            f"SELECT {rows.columns('attempt', rows.REPLY)} FROM reply"
-            " JOIN attempt ON attempt.id = reply.attempt WHERE reply.key = ? AND reply.settled"
-        )
-        row = next(self._rows(query, key), None)
+        row = next(self._rows(_FIND_REPLY, key), None)
         return rows.read_reply(row) if row else None
 
     def context(self, sha256: str) -> Context:
@@ -205,30 +217,16 @@ class Store:
         """Write down that a request is about to be sent; returns the attempt's id."""
         with self._transaction():
             self._keep_context(request.context)
-            self._db.execute(
-                "INSERT OR IGNORE INTO request VALUES (?, ?, ?, ?, ?, ?)", rows.request_row(request)
-            )
-            cursor = self._db.execute(
-                "INSERT INTO attempt (key, run, begun_at) VALUES (?, ?, ?)",
-                (request.key, run_id, _now()),
-            )
+            self._db.execute(_KEEP_REQUEST, rows.request_row(request))
+            cursor = self._db.execute(_OPEN_ATTEMPT, (request.key, run_id, _now()))
         assert cursor.lastrowid is not None  # it was an INSERT
         return cursor.lastrowid
 
     def settle(self, attempt: int, reply: Reply) -> None:
         """Write down what an attempt brought. A settled key keeps its first settling reply."""
         with self._transaction():
-            self._db.execute(
-                f"UPDATE attempt SET (ended_at, {rows.REPLY}) = (?, {rows.slots(rows.REPLY)})"
-                " WHERE id = ?",
-                (_now(), *rows.reply_row(reply), attempt),
-            )
-            self._db.execute(
-                "INSERT INTO reply SELECT key, id, ? FROM attempt WHERE id = ?"
-                " ON CONFLICT (key) DO UPDATE SET attempt = excluded.attempt,"
-                " settled = excluded.settled WHERE NOT reply.settled",
-                (self._settles(attempt, reply), attempt),
-            )
+            self._db.execute(_END_ATTEMPT, (_now(), *rows.reply_row(reply), attempt))
+            self._db.execute(_KEEP_REPLY, (self._settles(attempt, reply), attempt))
 
     def _settles(self, attempt: int, reply: Reply) -> bool:
         """Whether the reply is the end for its key.
