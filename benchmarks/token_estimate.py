@@ -1,11 +1,11 @@
 """Fit and check the offline token estimate against the o200k tokenizer (dev-only `rs_bpe`).
 
     python benchmarks/token_estimate.py FILE...           errors per file and 30,000-character block
-    python benchmarks/token_estimate.py --fit FILE...     print data/token_costs.yaml
+    python benchmarks/token_estimate.py --fit FILE...     tokens per character by kind
+    python benchmarks/token_estimate.py --build           write data/vocabulary.bin to stdout
 
 FILEs are session files (JSONL: the texts of their messages are taken) or plain
-prose. Each file weighs the same in the fit, so that one long session does not
-decide what a path costs.
+prose. Each file weighs the same in the fit, so that no long session decides alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -24,9 +23,9 @@ from rs_bpe.bpe import openai
 
 from contextecho.contexts import EstimateCounter
 from contextecho.contexts.tokens import PIECE, piece_kind
+from contextecho.contexts.vocabulary import build_filter, is_one_token
 
 BPE = openai.o200k_base()
-ROW = 16  # lengths told apart
 BLOCK = 30_000
 
 
@@ -52,30 +51,26 @@ def texts(path: Path) -> Iterator[str]:
         yield from (block_text(b) for b in blocks if isinstance(b, dict))
 
 
-def fit(documents: list[str]) -> dict[str, list[float]]:
-    sums: dict[tuple[str, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
+def fit(documents: list[str]) -> dict[str, float]:
+    """Tokens per character by kind, over the longer pieces that are no single token."""
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for document in documents:
-        weight = 1 / len(document)
         for piece in PIECE.findall(document):
             kind = piece_kind(piece)
-            if kind:
-                entry = sums[kind, min(len(piece), ROW)]
-                entry[0] += weight
-                entry[1] += weight * BPE.count(piece)
-            else:
-                for char, run in groupby(piece):
-                    length = len(list(run))
-                    key = "repeat" if length > 3 else "letter" if char.isalpha() else "symbol"
-                    entry = sums[key, 1]
-                    entry[0] += weight * length
-                    entry[1] += weight * BPE.count(char * length)
-    table: dict[str, list[float]] = defaultdict(list)
-    for kind, length in sorted(sums):
-        row = table[kind]
-        row += [row[-1] if row else 1.0] * (length - 1 - len(row))
-        weight, tokens = sums[kind, length]
-        row.append(round(tokens / weight, 2))
-    return dict(table)
+            word = kind in ("letters", "capitals")
+            if piece[0].isdigit() or is_one_token(piece) or (word and len(piece) < 10):
+                continue
+            sums[kind][0] += len(piece) / len(document)
+            sums[kind][1] += BPE.count(piece) / len(document)
+    return {kind: round(tokens / chars, 3) for kind, (chars, tokens) in sorted(sums.items())}
+
+
+def single_tokens() -> Iterator[str]:
+    """The pieces that o200k holds as one token (its ordinary tokens are 0..199997)."""
+    for token in range(199_998):
+        piece = BPE.decode([token])
+        if piece and PIECE.fullmatch(piece):
+            yield piece
 
 
 def check(names: list[str], documents: list[str]) -> None:
@@ -97,11 +92,13 @@ def check(names: list[str], documents: list[str]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    paths = [Path(a) for a in arguments if a != "--fit"]
+    paths = [Path(a) for a in arguments if not a.startswith("--")]
     documents = ["\n".join(texts(path)) for path in paths]
-    if "--fit" in arguments:
-        for kind, row in fit(documents).items():
-            print(f"  {kind}: {row}")
+    if "--build" in arguments:
+        sys.stdout.buffer.write(build_filter(single_tokens()))
+    elif "--fit" in arguments:
+        for kind, cost in fit(documents).items():
+            print(f"  {kind}: {cost}")
     else:
         check([path.name for path in paths], documents)
 

@@ -22,7 +22,7 @@ import msgspec
 
 from contextecho.contexts.model import Message, Position, ToolCall
 from contextecho.contexts.wording import wording
-from contextecho.sessions import Content, Kind, Session, Turn
+from contextecho.sessions import Compaction, Content, Kind, Session, Turn
 
 _NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _TOOL_NAME_CHARS = 64
@@ -57,28 +57,40 @@ class _Draft:
 
 
 def turns_in_view(session: Session, position: Position) -> tuple[Turn, ...]:
-    """The turns a model has before it at `position`: of its segment, without its summary.
+    """The turns a model has before it at `position`: since the last compaction, without its summary.
 
-    A turn of an abandoned branch is left out once the conversation has gone on
-    elsewhere; a fork inside such a branch still sees it.
+    Turns that the compaction kept verbatim come first. A turn of an abandoned
+    branch is left out once the conversation has gone on elsewhere; a fork
+    inside such a branch still sees it.
     """
-    start = session.full_compactions[position.segment - 1].line if position.segment else 0
-    summary = summary_turn(session, position)
-    begin = bisect_right(session.turns, start, key=_line)
+    opened = last_compaction(session, position)
+    begin = bisect_right(session.turns, opened.line, key=_line) if opened else 0
     end = bisect_right(session.turns, position.line, key=_line)
+    summary = summary_turn(session, position)
+    kept = [session.turns[index] for index in opened.kept] if opened else []
     shown = [
-        t for t in session.turns[begin:end] if t.kind is not Kind.THINKING and t is not summary
+        turn
+        for turn in (*kept, *session.turns[begin:end])
+        if turn.kind is not Kind.THINKING and turn is not summary
     ]
     live = max((i for i, turn in enumerate(shown) if not turn.abandoned), default=-1)
     return tuple(turn for i, turn in enumerate(shown) if i > live or not turn.abandoned)
 
 
+def last_compaction(session: Session, position: Position) -> Compaction | None:
+    """What replaced the conversation by a summary before `position`, in this file or before it."""
+    before = [
+        compaction
+        for compaction in session.compactions
+        if compaction.line <= position.line and compaction.kind != "microcompaction"
+    ]
+    return before[-1] if before else None
+
+
 def summary_turn(session: Session, position: Position) -> Turn | None:
-    """The summary that opened the segment of `position`, where the file holds it."""
-    if not position.segment:
-        return None
-    index = session.full_compactions[position.segment - 1].summary
-    return None if index is None else session.turns[index]
+    """The summary that the conversation at `position` goes on from, where the file holds it."""
+    opened = last_compaction(session, position)
+    return session.turns[opened.summary] if opened and opened.summary is not None else None
 
 
 def replay(

@@ -16,7 +16,7 @@ from contextecho.contexts.model import Context, Message, Position, Snapshot
 from contextecho.contexts.protocol import Protocol, Rendering, Unit
 from contextecho.contexts.published import published_prefix
 from contextecho.contexts.rendering import render
-from contextecho.contexts.replay import replay, summary_turn, turns_in_view
+from contextecho.contexts.replay import last_compaction, replay, summary_turn, turns_in_view
 from contextecho.contexts.tokens import TokenCounter, context_tokens, message_tokens
 from contextecho.errors import UsageError
 from contextecho.sessions import Kind, Session, Turn
@@ -113,7 +113,7 @@ def _replay_strict(
     cut = first > 0 or len(kept) < len(blocks)
     return _Prefix(
         context=context,
-        summary_kept=bool(head) and opening == summary_text if position.segment else None,
+        summary_kept=_kept(session, position, bool(head) and opening == summary_text),
         dropped_turns=kept[0].first if cut and kept else first,
     )
 
@@ -145,6 +145,11 @@ def _quote_published(
     )
     return _Prefix(
         context=Context(system=system, messages=messages if prefix.text else ()),
-        summary_kept=prefix.summary_kept if position.segment else None,
+        summary_kept=_kept(session, position, prefix.summary_kept),
         dropped_turns=sum(t.line < prefix.first_line for t in turns_in_view(session, position)),
     )
+
+
+def _kept(session: Session, position: Position, whole: bool) -> bool | None:
+    """`whole`, or None where no compaction came before."""
+    return whole if last_compaction(session, position) else None
