@@ -11,11 +11,12 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from contextecho.report.headline import collected, headlines
 from contextecho.report.limits import CANNOT_SAY
 from contextecho.report.missing import missing
-from contextecho.report.tables import contrasts_table, denominators_table
+from contextecho.report.tables import Table, contrasts_table, denominators_table
 from contextecho.report.untrusted import make_visible
 from contextecho.report.view import View
 
@@ -32,13 +33,23 @@ def write_markdown(view: View) -> str:
         view=view,
         run=view.analysis.run,
         headlines=headlines(view),
-        denominators=denominators_table(view),
-        overall=contrasts_table(view, overall_only=True),
+        denominators=pipe_table(denominators_table(view)),
+        overall=pipe_table(contrasts_table(view, overall_only=True)),
         missing=missing(view),
         cannot_say=CANNOT_SAY,
         collected=collected(view),
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def pipe_table(table: Table) -> Markup:
+    """A table as GitHub's Markdown writes it, every cell made inert."""
+    lines = [
+        [escape_markdown(column.heading) for column in table.columns],
+        ["---:" if column.kind == "n" else "---" for column in table.columns],
+        *([escape_markdown(cell) for cell in row] for row in table.rows),
+    ]
+    return Markup("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
 
 
 def escape_markdown(text: str) -> str:
@@ -53,7 +64,8 @@ def _entity(match: re.Match[str]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    return escape_markdown(value) if isinstance(value, str) else value
+    ours = isinstance(value, Markup) or not isinstance(value, str)
+    return value if ours else escape_markdown(value)
 
 
 @cache

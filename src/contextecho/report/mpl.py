@@ -79,7 +79,7 @@ def _canvas(width: float, height: float) -> Canvas:
 
 def _trajectory(figure: Trajectory) -> Canvas:
     stations = len(figure.stations)
-    canvas = _canvas(max(7.0, 0.62 * stations + 1.2), 3.4)
+    canvas = _canvas(max(7.0, 0.62 * stations + 1.2), 3.8)
     axes = canvas.add_subplot()
     for i, line in enumerate(figure.lines):
         shift = (i - (len(figure.lines) - 1) / 2) * 0.11
