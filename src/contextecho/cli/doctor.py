@@ -1,0 +1,126 @@
+"""`contextecho doctor`: what works on this machine, and what to do about the rest.
+
+It sends nothing: keys are looked for, never tried, and never shown.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import msgspec
+
+from contextecho import __version__
+from contextecho.cli.printing import print_json, say_next
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing looked at; `todo` is empty when nothing needs doing."""
+
+    name: str
+    ok: bool
+    detail: str
+    todo: str = ""
+
+
+@click.command()
+@click.option("--store", type=click.Path(path_type=Path), default=".contextecho", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(store: Path, as_json: bool) -> None:
+    """Say what works on this machine, and what to do about the rest. Sends nothing."""
+    findings = list(_look(store))
+    if as_json:
+        print_json(findings)
+    else:
+        width = max(len(finding.name) for finding in findings)
+        for finding in findings:
+            mark = "ok " if finding.ok else "-- "
+            todo = f"  ->  {finding.todo}" if finding.todo else ""
+            click.echo(f"{mark} {finding.name:<{width}}  {finding.detail}{todo}")
+    say_next("demo") if _local(findings) else say_next("local", "install")
+
+
+def _local(findings: list[Finding]) -> bool:
+    return next(finding.ok for finding in findings if finding.name == "embedded model")
+
+
+def _look(store: Path) -> Iterator[Finding]:
+    yield Finding(
+        name="program",
+        ok=True,
+        detail=f"contextecho {__version__}, Python {platform.python_version()}",
+    )
+    yield _embedded_model()
+    yield _figures()
+    yield from _keys()
+    yield _sessions()
+    yield _store(store)
+
+
+def _embedded_model() -> Finding:
+    from contextecho.models import local_status
+
+    status = local_status()
+    return Finding(
+        name="embedded model",
+        ok=status.problem is None,
+        detail=status.problem or f"ready, {status.path}",
+        todo=status.todo or "",
+    )
+
+
+def _figures() -> Finding:
+    there = find_spec("matplotlib") is not None
+    return Finding(
+        name="paper figures",
+        ok=there,
+        detail="matplotlib is installed" if there else "matplotlib is not installed",
+        todo="" if there else "pip install 'contextecho[figures]'",
+    )
+
+
+def _keys() -> Iterator[Finding]:
+    from contextecho.models import find_provider, provider_ids
+
+    for provider_id in provider_ids():
+        provider = find_provider(f"{provider_id}/model")
+        if not provider.key_env:
+            continue
+        held = next((name for name in provider.key_env if os.environ.get(name, "").strip()), None)
+        yield Finding(
+            name=f"key: {provider_id}",
+            ok=held is not None,
+            detail=f"{held} is set" if held else "no key",
+            todo="" if held else f"to use it, set {' or '.join(provider.key_env)}",
+        )
+
+
+def _sessions() -> Finding:
+    from contextecho.sessions import discover, retention_warning
+
+    found = discover()
+    if not found:
+        return Finding(
+            name="sessions",
+            ok=False,
+            detail="none found where Claude Code keeps them",
+            todo="name a file: contextecho scan PATH",
+        )
+    return Finding(
+        name="sessions", ok=True, detail=f"{len(found)} found", todo=retention_warning() or ""
+    )
+
+
+def _store(path: Path) -> Finding:
+    place = path if path.exists() else path.absolute().parent
+    writable = os.access(place, os.W_OK)
+    return Finding(
+        name="store",
+        ok=writable,
+        detail=f"{path} {'can be written' if writable else 'cannot be written'}",
+        todo="" if writable else "name another folder with --store",
+    )

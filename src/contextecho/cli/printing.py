@@ -1,0 +1,45 @@
+"""What all commands print alike: JSON on stdout, the next command on stderr.
+
+The one thing to know: text from sessions, models and files is untrusted; it
+reaches a terminal only through `printable`.
+"""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+from typing import Any
+
+import click
+
+_INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document, indented, on stdout."""
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+
+
+def say(text: str) -> None:
+    """Say something to the human: on stderr, so that stdout stays data."""
+    click.echo(text, err=True)
+
+
+def say_next(*words: object) -> None:
+    """Name the next command, filled in and quoted for a shell."""
+    say("Next: contextecho " + " ".join(quoted(str(word)) for word in words))
+
+
+def quoted(word: str) -> str:
+    """A word as a shell takes it; placeholders in capitals stay as they are."""
+    return word if word.isupper() else shlex.quote(word)
+
+
+def printable(text: str) -> str:
+    """The text with control, format and bidirectional characters made visible as U+FFFD."""
+    return "".join(
+        "\ufffd" if unicodedata.category(char) in _INVISIBLE and char not in "\n\t" else char
+        for char in text
+    )
