@@ -1,7 +1,19 @@
-"""Reading what happened: one `Session` type, one reader a format, discovery."""
+"""Reading what happened: one `Session` type, one reader a format, discovery.
+
+session = read_session("~/.claude/projects/x/1234.jsonl")
+session.prompts, session.steps, session.row_turns
+last = session.turns[-1]
+session.text(last)
+"""
 
 from __future__ import annotations
 
+from contextecho.sessions.discovery import (
+    FoundSession,
+    discover,
+    retention_warning,
+    session_roots,
+)
 from contextecho.sessions.model import (
     Compaction,
     Content,
@@ -14,10 +26,12 @@ from contextecho.sessions.model import (
     Speaker,
     Turn,
 )
+from contextecho.sessions.reading import read_session
 
 __all__ = [
     "Compaction",
     "Content",
+    "FoundSession",
     "Kind",
     "Session",
     "Sidechain",
@@ -26,4 +40,8 @@ __all__ = [
     "Span",
     "Speaker",
     "Turn",
+    "discover",
+    "read_session",
+    "retention_warning",
+    "session_roots",
 ]

@@ -18,6 +18,7 @@ BROKEN: Final = object()
 """Stands for bytes that hold no JSON value (`None` is a value)."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_BLANK = re.compile(r"[ \t\r\n\ufeff]*")
 _NULS = re.compile(rb"\x00+")
 _RECORD_START = re.compile(r'\{\s*"(?:parentUuid|type)"')
 _decode = msgspec.json.Decoder().decode
@@ -45,6 +46,40 @@ def scrub(value: Any) -> Any:
     if isinstance(value, dict):
         return {scrub(key): scrub(item) for key, item in value.items()}
     return value
+
+
+def members(text: str, position: int) -> Iterator[tuple[str, int]]:
+    """(key, where its value begins) of the object at `position`, as far as it parses.
+
+    The caller need not parse the values; each is parsed here to find the next key.
+    """
+    position = _skip(text, position, "{")
+    while (key := _value_at(text, position)) is not None and isinstance(key[0], str):
+        start = _skip(text, key[1], ":")
+        yield key[0], start
+        value = _value_at(text, start)
+        if value is None:
+            return
+        position = _skip(text, value[1], ",")
+
+
+def elements(text: str, position: int) -> Iterator[tuple[int, int, Any]]:
+    """(start, end, value) of each element of the array at `position`, as far as it parses."""
+    position = _skip(text, position, "[")
+    while (found := _value_at(text, position)) is not None:
+        value, end = found
+        yield position, end, value
+        position = _skip(text, end, ",")
+
+
+def _skip(text: str, position: int, mark: str) -> int:
+    """The next position that is neither blank nor this one mark."""
+    found = _BLANK.match(text, position)
+    position = found.end() if found else position
+    if text.startswith(mark, position):
+        found = _BLANK.match(text, position + 1)
+        position = found.end() if found else position + 1
+    return position
 
 
 def mend_line(line: bytes, is_record: Callable[[Any], bool]) -> Iterator[tuple[int, bytes]]:

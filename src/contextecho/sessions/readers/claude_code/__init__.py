@@ -12,8 +12,8 @@ the conversation. What each module knows:
 
 from __future__ import annotations
 
-import hashlib
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +25,11 @@ from contextecho.sessions.readers.claude_code.records import (
     Record,
     decode_record,
     is_record,
+    is_row,
 )
 from contextecho.sessions.readers.claude_code.sidechains import sidechains_beside
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
-from contextecho.sessions.stamp import Stamp
+from contextecho.sessions.stamp import Stamp, sha256_of
 from contextecho.sessions.tally import Tally
 
 NAME: Final = "claude-code"
@@ -37,7 +38,8 @@ _BUFFER: Final = 1 << 20
 
 def sniff(head: bytes) -> bool:
     """Whether the first lines hold a record of this format (never judged by the name)."""
-    return any(is_record(decode_json(line)) for line in head.split(b"\n") if line.strip())
+    values = (decode_json(line) for line in head.split(b"\n") if line.strip())
+    return any(is_record(value) or is_row(value) for value in values)
 
 
 def read(path: Path) -> Session:
@@ -45,12 +47,15 @@ def read(path: Path) -> Session:
     tally = Tally()
     assembly = Assembly(tally)
     line_offsets = array("Q")
-    digest = hashlib.sha256()
-    with path.open("rb", buffering=_BUFFER) as file:
+    with path.open("rb", buffering=_BUFFER) as file, ThreadPoolExecutor(1) as beside:
         stamp = Stamp.of(file)
+        sha256 = beside.submit(sha256_of, path, stamp.size)
         offset = 0
         for number, line in enumerate(file, 1):
-            digest.update(line)
+            if offset + len(line) > stamp.size:  # the client is writing: read no further
+                line = line[: stamp.size - offset]
+            if not line:
+                break
             line_offsets.append(offset)
             _take_in(line, offset, number, assembly, tally)
             offset += len(line)
@@ -63,7 +68,7 @@ def read(path: Path) -> Session:
         id=session_id,
         path=path,
         format=NAME,
-        sha256=digest.hexdigest(),
+        sha256=sha256.result(),
         bytes=offset,
         turns=turns,
         compactions=compactions,

@@ -19,7 +19,12 @@ from contextecho.sessions.readers.claude_code.branches import Branches, Move
 from contextecho.sessions.readers.claude_code.compactions import Compactions
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
-from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA, Record
+from contextecho.sessions.readers.claude_code.records import (
+    CONVERSATION,
+    METADATA,
+    Message,
+    Record,
+)
 from contextecho.sessions.readers.claude_code.sidechains import Inside
 from contextecho.sessions.tally import Tally
 
@@ -44,7 +49,7 @@ class Assembly:
         self._ordinal_of: dict[str, dict[str, int]] = {}  # session id -> message id -> ordinal
         self._calls_tool = bytearray()  # by ordinal of the message
         self._said: set[int] = set()  # hashes of the parts of joined messages
-        self._tool_of: dict[str, str] = {}  # open calls: id -> tool
+        self._open_calls: dict[str, tuple[str, str | None]] = {}  # no result yet: id, tool
         self._names: dict[str, str] = {}  # each model, version and tool name once
         self._step = self._prompt = 0
 
@@ -96,8 +101,10 @@ class Assembly:
         parts = parts_of(record, unknown)
         for kind in unknown:
             self._tally.add(f"unknown content block: {kind or 'without type'}", line)
-        reason = _not_the_models(record) or ("" if parts else _nothing_said(record))
-        if reason:
+        if record.message is None or record.message.content is None:
+            # It does not claim its uuid: a readable record of that name may follow.
+            self._tally.add("message without readable content", line)
+        elif reason := _left_out(record, record.message, parts):
             self._tally.add(reason, line)
             self._branches.add_other(record.uuid, record.parent_uuid)
         elif record.type == "assistant":
@@ -120,8 +127,8 @@ class Assembly:
                 continue
             if part.kind is Kind.TOOL_CALL:
                 self._calls_tool[ordinal] = 1
-                if part.call_id and part.tool:
-                    self._tool_of[part.call_id] = part.tool
+                if part.call_id:
+                    self._open_calls[part.call_id] = part.call_id, part.tool
             self._append(record, part, number, span, line, ordinal, model)
 
     def _add_user(self, record: Record, parts: list[Part], span: Span, line: int) -> None:
@@ -141,7 +148,9 @@ class Assembly:
             self.compactions.summarised(self._here(line), len(self.turns) + summary)
         for number, part in enumerate(parts):
             if part.kind is Kind.TOOL_RESULT and part.call_id:
-                part.tool = self._tool_of.pop(part.call_id, None)
+                call = self._open_calls.pop(part.call_id, None)
+                if call is not None:
+                    part.call_id, part.tool = call  # one string for call and result
             elif part.kind is Kind.USER:
                 self._queue.appeared(part.text)
             self._append(record, part, number, span, line, ordinal, None)
@@ -253,9 +262,10 @@ class Assembly:
 
     def _is_repeat(self, ordinal: int, part: Part) -> bool:
         """Whether the joined message already holds this very part."""
-        key = hash((ordinal, part.kind, part.call_id or part.text))
-        if key in self._said and (part.call_id or part.text):
-            return True
+        said = part.call_id or part.text
+        key = hash((ordinal, said))
+        if key in self._said:
+            return bool(said)
         self._said.add(key)
         return False
 
@@ -263,10 +273,12 @@ class Assembly:
         """One shared string for each name, noted in `used` in order of first use."""
         if name is None:
             return None
-        name = self._names.setdefault(name, name)
-        if used is not None:
-            used[name] = None
-        return name
+        shared = self._names.get(name)
+        if shared is None:
+            shared = self._names[name] = name
+        if used is not None and shared not in used:
+            used[shared] = None
+        return shared
 
 
 def _first(parts: list[Part]) -> Part | None:
@@ -274,8 +286,9 @@ def _first(parts: list[Part]) -> Part | None:
 
 
 def _is_row_turn(record: Record) -> bool:
-    """The first paper's rule (reference, 1.0): an assistant row of any content, or a user
-    row with text and no tool result; sidechains, meta and error rows included.
+    """The first paper's rule (reference, 1.0), sidechain, meta and error rows included.
+
+    A row turn is an assistant row of any content, or a user row with text and no tool result.
     """
     if record.type == "assistant":
         return True
@@ -288,22 +301,13 @@ def _is_row_turn(record: Record) -> bool:
     return "text" in kinds and "tool_result" not in kinds
 
 
-def _not_the_models(record: Record) -> str:
-    """Why an assistant record holds no words of the model; "" if it does."""
-    if record.type != "assistant":
-        return ""
-    if record.is_api_error_message:
+def _left_out(record: Record, message: Message, parts: list[Part]) -> str:
+    """Why a message is no part of the conversation; "" if it is."""
+    if record.type == "assistant" and record.is_api_error_message:
         return "API error shown as assistant text"
-    if record.message is not None and record.message.model == SYNTHETIC:
+    if record.type == "assistant" and message.model == SYNTHETIC:
         return "synthetic assistant text"
-    return ""
-
-
-def _nothing_said(record: Record) -> str:
-    """Why a message has no parts."""
-    if record.message is None or record.message.content is None:
-        return "message without readable content"
-    return "message with nothing but blanks"
+    return "" if parts else "message with nothing but blanks"
 
 
 def _reason_for(kind: str) -> str:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from enum import IntEnum
+from enum import Enum
 
 from contextecho.sessions.model import Turn
 
 _ROOT = -1
 
 
-class Move(IntEnum):
+class Move(Enum):
     """What a message record is in the conversation's tree."""
 
     OTHER = 0
@@ -33,7 +33,8 @@ class Branches:
         self._of: dict[str, int] = {}  # uuid -> node, or -2 - node above it for non-messages
         self._above = array("i")
         self._first_turn = array("I")
-        self._first_child: dict[int, int] = {}  # (message above, move) as one number -> node
+        self._first_prompt = array("i")  # by node: the first prompt below it
+        self._first_answer = array("i")
         self._forks: dict[int, list[int]] = {}  # first rival -> all rivals
 
     def __contains__(self, uuid: str | None) -> bool:
@@ -52,10 +53,15 @@ class Branches:
             self._of[uuid] = node
         self._above.append(above)
         self._first_turn.append(turn)
+        self._first_prompt.append(_ROOT)
+        self._first_answer.append(_ROOT)
         if move is Move.OTHER or above == _ROOT:
             return
-        first = self._first_child.setdefault(above * len(Move) + move, node)
-        if first != node:
+        firsts = self._first_prompt if move is Move.PROMPT else self._first_answer
+        first = firsts[above]
+        if first == _ROOT:
+            firsts[above] = node
+        else:
             self._forks.setdefault(first, [first]).append(node)
 
     def turns_of(self, uuids: Sequence[str], total: int) -> Iterator[int]:
@@ -87,7 +93,7 @@ class Branches:
             above = self._above[node]
             if above != _ROOT and latest[node] > latest[above]:
                 latest[above] = latest[node]
-        losers = set()
+        losers: set[int] = set()
         for rivals in self._forks.values():
             if len({time(node) for node in rivals}) > 1:
                 live = max(rivals, key=lambda node: latest[node])

@@ -9,6 +9,7 @@ so an odd field costs that field and never the record.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -111,15 +112,16 @@ class Record(Struct, gc=False, rename="camel"):
 
 CONVERSATION: Final = frozenset({"user", "assistant"})
 METADATA: Final = frozenset(
-    """agent-color agent-name agent-setting ai-title atis-latch bridge-session custom-title
-    file-history-delta file-history-snapshot frame-link last-prompt mode permission-mode pr-link
-    relocated result started summary worktree-state""".split()
+    {
+        *("agent-color", "agent-name", "agent-setting", "ai-title", "atis-latch"),
+        *("bridge-session", "custom-title", "file-history-delta", "file-history-snapshot"),
+        *("frame-link", "last-prompt", "mode", "permission-mode", "pr-link", "relocated"),
+        *("result", "started", "summary", "worktree-state"),
+    }
 )
-KNOWN: Final = (
-    CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
-)
+KNOWN: Final = CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
 
 
 def decode_record(data: bytes) -> Record | object:
@@ -132,11 +134,22 @@ def decode_record(data: bytes) -> Record | object:
 
 def is_record(value: Any) -> bool:
     """Whether a decoded value looks like a record of this format and not a piece of one."""
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return False
+    kind = value["type"]
+    if kind in METADATA:
+        # Their names are everyday words; each carries something only this client writes.
+        return not value.keys().isdisjoint({"sessionId", "leafUuid", "messageId", "snapshot"})
+    return kind in KNOWN and isinstance(value.get("sessionId"), str)
+
+
+def is_row(value: Any) -> bool:
+    """Whether this is a bare row: a role's type and the API message, as fixtures keep them."""
     return (
         isinstance(value, dict)
-        and isinstance(value.get("type"), str)
-        and value["type"] in KNOWN
-        and (value["type"] in METADATA or isinstance(value.get("sessionId"), str))
+        and value.get("type") in CONVERSATION
+        and isinstance(value.get("message"), dict)
+        and value["message"].get("role") == value["type"]
     )
 
 
@@ -144,7 +157,10 @@ def _leniently(value: Any) -> Record | object:
     """A record from a decoded value, dropping the fields that do not fit."""
     if value is BROKEN:
         return BROKEN
-    return _fitting(Record, value) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    record: Record = _fitting(Record, value)
+    return record
 
 
 def _fitting(kind: type[Struct], value: dict[str, Any]) -> Any:

@@ -51,7 +51,9 @@ _REJECTION = "The user doesn't want to proceed with this tool use."
 _REASON = re.compile(
     r"(?:the user said:|provided the following reason for the rejection:)\s*(.*)", re.DOTALL
 )
-_REJECTION_NOTE = re.compile(r"\s*Note: The user's next message may contain a correction.*", re.DOTALL)
+_REJECTION_NOTE = re.compile(
+    r"\s*Note: The user's next message may contain a correction.*", re.DOTALL
+)
 _CLARIFY = "The user wants to clarify these questions."  # the client's words, not the human's
 _ANSWERED = "User has answered your questions:"
 _ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now)', re.DOTALL)

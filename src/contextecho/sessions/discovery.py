@@ -1,0 +1,105 @@
+"""What sessions are on this machine, and how long they will stay.
+
+The one thing to know: Claude Code deletes transcripts after 30 days unless its
+settings say otherwise, so a session worth measuring should be copied away.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.reading import format_of, read_head
+
+DEFAULT_RETENTION_DAYS: Final = 30
+
+
+class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that looks like a session; it has not been read yet."""
+
+    path: Path
+    format: str
+    bytes: int
+    modified: float  # seconds since 1970
+
+
+def session_roots(
+    env: Mapping[str, str] = os.environ, home: Path | None = None
+) -> tuple[Path, ...]:
+    """The folders in which clients keep their sessions, those that exist.
+
+    `CLAUDE_CONFIG_DIR` (one folder, or several with commas) stands before the
+    two default folders of Claude Code.
+    """
+    home = home or Path(env.get("HOME") or Path.home())
+    named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",")]
+    folders = [Path(part).expanduser() for part in named if part]
+    folders += [home / ".claude", home / ".config" / "claude"]
+    return tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
+
+
+def discover(
+    roots: Sequence[Path] | None = None, env: Mapping[str, str] = os.environ
+) -> list[FoundSession]:
+    """All sessions below `roots` (default: this machine's), the newest first.
+
+    Files are told by their first lines. Sub-agents' files belong to a session
+    and are not listed; nor are empty files, of which clients leave many.
+    """
+    if roots is None:
+        roots = [root / "projects" for root in session_roots(env)]
+    found = {path.resolve(): path for root in roots for path in _candidates(root)}
+    sessions = [session for path in found.values() if (session := _look_at(path)) is not None]
+    return sorted(sessions, key=lambda session: (-session.modified, str(session.path)))
+
+
+def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = None) -> str | None:
+    """A sentence about the client's deletion of old sessions; `None` without a client."""
+    roots = session_roots(env, home)
+    if not roots:
+        return None
+    days = next((days for root in roots if (days := _retention_days(root)) is not None), None)
+    if days is None:
+        return (
+            f"Claude Code deletes sessions after {DEFAULT_RETENTION_DAYS} days; "
+            "set cleanupPeriodDays in its settings.json, or copy what you want to keep."
+        )
+    return f"Claude Code deletes sessions after {days} days (cleanupPeriodDays)."
+
+
+def _candidates(root: Path) -> Iterator[Path]:
+    """Files below `root` that may be sessions; `root` itself if it is a file."""
+    if root.is_file():
+        yield root
+        return
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name != "subagents")
+        for name in sorted(files):
+            if name.endswith((".jsonl", ".json")) and not name.startswith("agent-"):
+                yield Path(folder) / name
+
+
+def _look_at(path: Path) -> FoundSession | None:
+    try:
+        status = path.stat()
+        format = format_of(read_head(path)) if status.st_size else None
+    except OSError:
+        return None
+    if format is None:
+        return None
+    return FoundSession(path=path, format=format, bytes=status.st_size, modified=status.st_mtime)
+
+
+def _retention_days(root: Path) -> int | None:
+    """`cleanupPeriodDays` of this client folder, if it is set."""
+    try:
+        settings = decode_json((root / "settings.json").read_bytes())
+    except OSError:
+        return None
+    days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
+    return days if isinstance(days, int) and not isinstance(days, bool) else None
