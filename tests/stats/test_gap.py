@@ -117,13 +117,20 @@ def test_one_position_is_measured_over_its_stimuli_and_says_so(grid: Grid) -> No
     assert gap.interval.method == "cluster-t over stimuli"
     assert gap.unit is Unit.STIMULUS
     assert gap.note is not None
-    assert "does not reach beyond it" in gap.note
+    assert "nothing here reaches beyond it" in gap.note
 
 
 def test_one_stimulus_at_one_position_is_measured_over_its_paraphrases(grid: Grid) -> None:
     gap = drift_gap(grid([[[3, 3, 1]]], [[[0, 1, 1]]]))
     assert gap.unit is Unit.OBSERVATION
     assert gap.estimate == pytest.approx(5 / 3)
+
+
+def test_three_positions_are_called_few(grid: Grid) -> None:
+    note = drift_gap(grid(CONTROL[:3], SESSION[:3])).note
+    assert note is not None
+    assert "only 3 clusters" in note
+    assert drift_gap(grid(CONTROL[:6], SESSION[:6])).note is None
 
 
 def test_a_single_pair_has_an_estimate_and_no_interval(grid: Grid) -> None:

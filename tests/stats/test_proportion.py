@@ -55,7 +55,7 @@ def test_one_position_and_one_stressor_get_the_score_interval(grid: Grid) -> Non
     assert found.estimate == pytest.approx(0.6)
     assert found.interval == newcombe(9, 10, 3, 10)
     assert found.note is not None
-    assert "does not reach beyond" in found.note
+    assert "nothing here reaches beyond it" in found.note
 
 
 def test_anything_but_zero_and_one_is_refused(grid: Grid) -> None:

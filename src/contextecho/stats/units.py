@@ -26,6 +26,8 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 Labels: TypeAlias = Sequence[Hashable] | NDArray[Any]
 
+_FEW_CLUSTERS = 6  # below it, no sign-flip p can reach 0.05 either (docs/statistics.md)
+
 
 class Unit(StrEnum):
     """What is taken as independent."""
@@ -54,10 +56,15 @@ class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def note(self) -> str | None:
         """What a reader of an interval over these units must know."""
         notes = []
-        if self.clusters == 1:
+        if 1 < self.clusters < _FEW_CLUSTERS:
             notes.append(
-                f"one cluster: the interval is over its {len(self.means)} {self.unit.plural} "
-                "and does not reach beyond it"
+                f"only {self.clusters} clusters: the interval is wide, "
+                "and still too narrow if few of them carry the effect"
+            )
+        elif len(self.means) > 1 and self.clusters == 1:
+            notes.append(
+                f"one cluster: its {len(self.means)} {self.unit.plural} are the units, "
+                "and nothing here reaches beyond it"
             )
         if self.empty:
             notes.append(
