@@ -17,8 +17,17 @@ from contextecho.contexts.model import (
 )
 from contextecho.contexts.positions import Choice, choose_positions, find_positions
 from contextecho.contexts.prose import ControlText, load_control
-from contextecho.contexts.protocol import Arm, ControlKind, Protocol, Rendering, Unit
+from contextecho.contexts.protocol import (
+    Arm,
+    ControlKind,
+    Protocol,
+    Rendering,
+    Unit,
+    parse_arm,
+    parse_rendering,
+)
 from contextecho.contexts.published import published_text
+from contextecho.contexts.rendering import readable
 from contextecho.contexts.snapshot import take_snapshot
 from contextecho.contexts.tokens import (
     CalibratedCounter,
@@ -68,7 +77,10 @@ __all__ = [
     "load_anchor",
     "load_control",
     "load_protocol",
+    "parse_arm",
+    "parse_rendering",
     "protocol_ids",
     "published_text",
+    "readable",
     "take_snapshot",
 ]

@@ -70,7 +70,7 @@ class ProseReader:
         return best.strip()
 
     def _piece(self, chars: int) -> str:
-        """About `chars` characters from here, to the end of a word; after the end it begins anew."""
+        """About `chars` characters from here, to the end of a word; at the end it starts anew."""
         begin, end = self._at, self._at + max(1, chars)
         text = self._text * (end // len(self._text) + 2)
         while not text[begin:end].strip() or not text[end].isspace():

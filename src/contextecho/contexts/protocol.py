@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from contextecho.contexts.model import Decoding
+from contextecho.errors import UsageError
 
 
 class Rendering(StrEnum):
@@ -49,6 +50,20 @@ class Arm(StrEnum):
     def anchored(self) -> bool:
         """Whether an anchor stands between the prefix and the question."""
         return self in (Arm.SESSION_ANCHOR, Arm.CONTROL_ANCHOR)
+
+
+def parse_arm(text: str) -> Arm:
+    """The arm of that name. Raises UsageError naming all of them."""
+    if text not in tuple(Arm):
+        raise UsageError(f'there is no arm "{text}"', todo=f"use {', '.join(Arm)}")
+    return Arm(text)
+
+
+def parse_rendering(text: str) -> Rendering:
+    """The rendering of that name. Raises UsageError naming all of them."""
+    if text not in tuple(Rendering):
+        raise UsageError(f'there is no rendering "{text}"', todo=f"use {', '.join(Rendering)}")
+    return Rendering(text)
 
 
 class Protocol(msgspec.Struct, frozen=True, kw_only=True):

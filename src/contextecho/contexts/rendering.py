@@ -92,6 +92,12 @@ def quote(messages: Iterable[Message]) -> str:
     return "\n\n".join(f"{headers[m.role]}\n{_text_with_calls(m)}" for m in messages)
 
 
+def readable(context: Context) -> str:
+    """A whole context as text under role headers, system prompt first; for a reader's eye."""
+    system = (Message(role="system", text=context.system),) if context.system else ()
+    return quote((*system, *context.messages))
+
+
 def declare_tools(messages: Iterable[Message]) -> tuple[ToolSpec, ...]:
     """The tools called in `messages`, by name, with the parameters and types seen there."""
     seen: dict[str, dict[str, set[str]]] = {}

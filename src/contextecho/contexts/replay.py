@@ -57,10 +57,10 @@ class _Draft:
 
 
 def turns_in_view(session: Session, position: Position) -> tuple[Turn, ...]:
-    """The turns a model has before it at `position`: since the last compaction, without its summary.
+    """The turns a model has before it at `position`, without thinking and the summary.
 
-    Turns that the compaction kept verbatim come first. A turn of an abandoned
-    branch is left out once the conversation has gone on elsewhere; a fork
+    They begin at the last compaction, with the turns that it kept verbatim. A
+    turn of an abandoned branch is left out once the conversation has gone on elsewhere; a fork
     inside such a branch still sees it.
     """
     opened = last_compaction(session, position)

@@ -119,7 +119,7 @@ def context_tokens(context: Context, counter: TokenCounter) -> int:
 @lru_cache(maxsize=1 << 16)
 def _piece_cost(piece: str) -> float:
     """Tokens of a piece: 1 where the vocabulary holds it, else estimated by its kind."""
-    if len(piece) == 1 and piece.isascii() or piece[0].isdigit() or is_one_token(piece):
+    if (len(piece) == 1 and piece.isascii()) or piece[0].isdigit() or is_one_token(piece):
         return 1
     costs = _costs()
     kind = piece_kind(piece)
