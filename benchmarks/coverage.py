@@ -17,14 +17,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from contextecho.stats import Interval, Pairs, drift_gap, sign_flip_p
+from contextecho.stats import Interval, Method, Pairs, drift_gap, sign_flip_p
 
 Floats = NDArray[np.float64]
+Kind = Method | Literal["two-stage"]
 STIMULI = 5
 CLUSTERS = (1, 2, 3, 5, 8, 12, 24)
 GAPS = (0.0, 0.3, 0.8)
@@ -174,7 +176,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     bias: float
     rejected: float  # share of studies whose sign-flip p is at most 0.05
-    tallies: dict[str, Tally]
+    tallies: dict[Kind, Tally]
 
 
 def measure(
@@ -182,7 +184,7 @@ def measure(
     gap: float,
     clusters: int,
     *,
-    methods: tuple[str, ...],
+    methods: tuple[Kind, ...],
     studies: int,
     resamples: int = 1_000,
 ) -> Outcome:
@@ -192,18 +194,21 @@ def measure(
     rng = np.random.default_rng([SEED, clusters, round(gap * 10)])
     for seed, (pairs, truth) in enumerate(simulate(process, gap, clusters, studies, rng)):
         for method, tally in tallies.items():
-            if method == "two-stage":
-                tally.add(two_stage(pairs, resamples, seed), truth)
-                continue
-            found = drift_gap(pairs, method=method, resamples=resamples, seed=seed)
-            tally.add(found.interval, truth)
-        errors.append(found.estimate - truth)
-        p = sign_flip_p(found.unit_gaps, resamples=resamples, seed=seed).p
+            tally.add(_interval(pairs, method, resamples, seed), truth)
+        units = drift_gap(pairs).unit_gaps
+        errors.append(units.mean() - truth)
+        p = sign_flip_p(units, resamples=resamples, seed=seed).p
         rejected += p is not None and p <= 0.05
     return Outcome(bias=float(np.mean(errors)), rejected=rejected / studies, tallies=tallies)
 
 
-METHODS = ("two-stage", "percentile", "bootstrap-t", "wild", "cluster-t")
+def _interval(pairs: Pairs, method: Kind, resamples: int, seed: int) -> Interval | None:
+    if method == "two-stage":
+        return two_stage(pairs, resamples, seed)
+    return drift_gap(pairs, method=method, resamples=resamples, seed=seed).interval
+
+
+METHODS: tuple[Kind, ...] = ("two-stage", "percentile", "bootstrap-t", "wild", "cluster-t")
 
 
 def main() -> None:

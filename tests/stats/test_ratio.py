@@ -65,6 +65,7 @@ def test_the_geometric_ratio_undoes_the_logarithm(grid: Grid) -> None:
     assert found.ratio == pytest.approx(10 ** np.mean([0.5, 0.5, 1.5]))
     assert found.interval is not None
     assert found.interval.low < found.ratio < found.interval.high
+    assert found.interval.method == "cluster-t on logs"
 
 
 def test_one_giant_reply_carries_the_ratio_of_means_but_not_the_geometric_one(grid: Grid) -> None:

@@ -3,7 +3,8 @@
 Columns are standardised first with their own mean and population standard
 deviation (divisor n; a constant column is left at zero, its divisor 1), as in
 the first paper's fingerprint (section 2.3). A component's sign is arbitrary and
-is fixed by rule, so that two runs on the same table agree.
+is fixed by rule, so that two runs on the same table agree; where the rule looks
+at the arms (`high`), the sign of their difference is no finding, only its size.
 """
 
 from __future__ import annotations

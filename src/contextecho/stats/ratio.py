@@ -58,7 +58,7 @@ def ratio_of_means(pairs: Pairs, *, level: float = 0.95) -> RatioEstimate:
         low=ratio * math.exp(around.low),
         high=ratio * math.exp(around.high),
         level=level,
-        method="cluster-t on log ratio",
+        method=f"{around.method} on logs",
     )
     return RatioEstimate(ratio=ratio, interval=interval, note=top.note, **counts)
 
@@ -70,7 +70,7 @@ def geometric_ratio(pairs: Pairs, *, base: float = 10.0, level: float = 0.95) ->
         low=float(np.power(base, gap.interval.low)),
         high=float(np.power(base, gap.interval.high)),
         level=level,
-        method="cluster-t on logs",
+        method=f"{gap.interval.method} on logs",
     )
     return RatioEstimate(
         ratio=None if gap.estimate is None else float(np.power(base, gap.estimate)),

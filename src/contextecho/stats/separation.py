@@ -22,11 +22,14 @@ import math
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 from scipy.stats import rankdata
 
 from contextecho.stats.interval import Interval
 from contextecho.stats.mean_intervals import t_quantile
 from contextecho.stats.units import FloatArray, IntArray, Labels, label_codes
+
+_ROUNDING = 1e-24  # a variance of placements, which lie between 0 and 1
 
 
 class AucEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,14 +67,13 @@ def auc(
     variance, clusters = _variance(
         v10 - area, v01 - area, *_codes(clusters_high, clusters_low, m, n)
     )
-    if clusters < 2 or not variance > 0.0 or not 0.0 < area < 1.0:
+    if clusters < 2 or variance <= _ROUNDING or not 0.0 < area < 1.0:
         note = "no spread to estimate an interval from"
         return AucEstimate(auc=area, interval=None, n_high=m, n_low=n, note=note)
-    logit = math.log(area / (1.0 - area))
     half = t_quantile(level, clusters - 1) * math.sqrt(variance) / (area * (1.0 - area))
     interval = Interval(
-        low=1.0 / (1.0 + math.exp(half - logit)),
-        high=1.0 / (1.0 + math.exp(-half - logit)),
+        low=float(expit(logit(area) - half)),
+        high=float(expit(logit(area) + half)),
         level=level,
         method="delong" if clusters_high is None else "obuchowski",
     )
