@@ -6,19 +6,24 @@ from contextecho.engine.asking import Collection, Reason, Work, ask_requests, ru
 from contextecho.engine.budget import Budget
 from contextecho.engine.collect import collect, run_collection
 from contextecho.engine.cost import price_spend
+from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
 from contextecho.engine.pace import Limits
 from contextecho.engine.progress import Progress, Tally, open_progress
 
 __all__ = [
     "Budget",
     "Collection",
+    "Estimate",
     "Limits",
     "Progress",
+    "Range",
     "Reason",
     "Tally",
+    "TargetEstimate",
     "Work",
     "ask_requests",
     "collect",
+    "estimate_plan",
     "open_progress",
     "price_spend",
     "run_collection",

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from contextecho.engine import Tally, open_progress
+from contextecho.engine.progress import Bar, Lines, Quiet, printable, summary
+from contextecho.models import Usage
+
+
+def tally() -> Tally:
+    return Tally(total=600, done=100, reused=30, failed=20, began=time.monotonic() - 60)
+
+
+def test_the_line_says_what_is_done_reused_failed_spent_and_left():
+    counted = tally()
+    counted.add(Usage(input=8_000, cached=6_000, output=150), 0.25)
+    counted.add(Usage(input=2_000, cached=None, output=50), 0.50)
+    assert summary(counted) == (
+        "150/600, 30 from the store, 20 failed, 10.0k tokens in (60% cached), 200 out, $0.75,"
+        " 3 min 45 s left"  # 120 requests took 60 s, 450 are left
+    )
+
+
+def test_dollars_are_not_shown_once_a_price_was_missing():
+    counted = tally()
+    counted.add(Usage(input=10, output=1), 0.25)
+    counted.add(Usage(input=10, output=1), None)
+    counted.add(Usage(input=10, output=1), 0.25)
+    assert counted.dollars is None
+    assert "$" not in summary(counted)
+
+
+def test_nothing_is_predicted_before_the_first_reply():
+    assert Tally(total=5, reused=3).seconds_left is None
+    assert summary(Tally(total=5)) == "0/5"
+
+
+def test_a_call_without_usage_adds_no_tokens():
+    counted = tally()
+    counted.add(None, 0.0)
+    assert (counted.calls, counted.input) == (1, 0)
+    assert "(0" not in summary(counted)
+
+
+def test_lines_are_plain_and_end_with_the_last_state():
+    stream = io.StringIO()
+    lines = Lines(stream)
+    lines.show(Tally(total=2))
+    lines.say("openai/one stopped: \x1b[31mno\nkey")
+    lines.close(Tally(total=2, done=2))
+    assert stream.getvalue().splitlines() == [
+        "0/2",
+        "openai/one stopped:  [31mno key",
+        "2/2",
+    ]
+
+
+def test_quiet_says_only_what_must_be_said():
+    stream = io.StringIO()
+    quiet = Quiet(stream)
+    quiet.show(tally())
+    quiet.say("stopped")
+    quiet.close(tally())
+    assert stream.getvalue() == "stopped\n"
+
+
+def test_what_is_shown_suits_the_stream(monkeypatch: pytest.MonkeyPatch):
+    assert type(open_progress()) is Lines
+    assert type(open_progress(quiet=True)) is Quiet
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert type(open_progress()) is Bar
+
+
+def test_the_bar_draws_on_stderr_and_takes_messages_literally(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    bar = Bar()
+    bar.show(tally())
+    bar.say("[bold]not markup[/bold]")
+    bar.close(tally())
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "[bold]not markup[/bold]" in err
+    assert "150/600" in err
+
+
+def test_control_characters_never_reach_the_terminal():
+    assert printable("a\x1b]0;title\x07b\u202ec\u2028d") == "a ]0;title b c d"
