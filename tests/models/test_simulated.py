@@ -28,6 +28,7 @@ from contextecho.models import (
 from contextecho.models.simulated.process import parse_process
 from contextecho.models.simulated.sentences import load_sentences
 from contextecho.stimuli import Stimulus, StimulusKind
+from store.plans import make_plan
 
 DECODING = Decoding(max_output_tokens=600)
 CONTEXTS = {
@@ -191,6 +192,24 @@ async def test_a_request_outside_the_plan_is_a_bad_request() -> None:
     reply = await model().answer(stranger)
     assert isinstance(reply, Failed)
     assert reply.kind is FailureKind.BAD_REQUEST
+
+
+async def test_a_plan_tells_the_target_its_arms_and_questions() -> None:
+    target = "simulated/gap=0.4,position_sd=0,stimulus_sd=0,residual_sd=0"
+    plan = make_plan(targets=(target,), positions=3, probes=5, replicates=40)
+    scores: dict[Arm, list[int]] = {Arm.CONTROL: [], Arm.SESSION: []}
+    async with open_model(target, simulated=plan) as simulated:
+        assert simulated.id == target
+        for cell in plan.cells:
+            scores[cell.arm].append(level(await simulated.answer(plan.request(cell))))
+    gap = fmean(scores[Arm.CONTROL]) - fmean(scores[Arm.SESSION])
+    # mu is 2.2 and 1.8: each score has the variance 0.2 * 0.8.
+    assert abs(gap - 0.4) < 4 * math.sqrt(2 * 0.16 / 600)
+
+
+def test_without_a_plan_the_simulated_target_cannot_be_opened() -> None:
+    with pytest.raises(UsageError, match="plan"):
+        open_model("simulated")
 
 
 def test_a_process_that_would_be_clipped_is_refused() -> None:

@@ -6,6 +6,7 @@ host that the user named) and makes no second attempt: retrying is the engine's.
 
 from __future__ import annotations
 
+import os
 import ssl
 import time
 from collections.abc import Mapping, Sequence
@@ -34,13 +35,7 @@ class Endpoint:
         self, url: str, headers: Mapping[str, str], secrets: Sequence[str], timeout: float
     ) -> None:
         """`secrets` are blotted out of every message; `timeout` is for a whole call, in seconds."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(
-                "the base URL is not an http(s) address",
-                todo="write it like http://127.0.0.1:8000/v1",
-            )
-        self.host = parts.hostname if parts.port is None else f"{parts.hostname}:{parts.port}"
+        self.host = _host_of(url)
         self.secrets = tuple(secrets)
         self._url = url
         self._headers = {
@@ -60,8 +55,9 @@ class Endpoint:
                 if response.status == 200:
                     return Exchange(data, time.perf_counter() - started)
                 return read_failure(response.status, response.headers, data, self.secrets)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            return self._broken(error)
+        except (aiohttp.ClientError, OSError, UnicodeError) as error:
+            kind, what = _what_broke(error, self._timeout)
+            return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))
 
     def _open(self) -> aiohttp.ClientSession:
         """The session, made at the first call because it belongs to the running loop."""
@@ -74,19 +70,36 @@ class Endpoint:
             )
         return self._session
 
-    def _broken(self, error: Exception) -> Failed:
-        kind, what = FailureKind.SERVER, "the connection broke before the answer was complete"
-        if isinstance(error, TimeoutError):
-            what = f"no complete answer within {self._timeout:g} seconds"
-        elif isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):
-            kind, what = FailureKind.UNREACHABLE, "no trusted TLS connection"
-        elif isinstance(error, aiohttp.ClientConnectorError):
-            reason = error.os_error.strerror or "no such host"
-            kind, what = FailureKind.UNREACHABLE, f"cannot connect ({reason})"
-        return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))
-
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _host_of(url: str) -> str:
+    """Host and port of an http(s) address, the only part of it that messages show."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or parts.scheme not in ("http", "https"):
+        raise UsageError(
+            "the base URL is not an http(s) address", todo="write it like http://127.0.0.1:8000/v1"
+        )
+    return host if port is None else f"{host}:{port}"
+
+
+def _what_broke(error: Exception, timeout: float) -> tuple[FailureKind, str]:
+    if isinstance(error, TimeoutError):
+        return FailureKind.SERVER, f"no complete answer within {timeout:g} seconds"
+    if isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):
+        return FailureKind.UNREACHABLE, "no trusted TLS connection"
+    if isinstance(error, (aiohttp.ClientConnectorDNSError, aiohttp.InvalidURL, UnicodeError)):
+        return FailureKind.UNREACHABLE, "no such host"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.os_error.errno
+        reason = os.strerror(number) if number else "no reason given"
+        return FailureKind.UNREACHABLE, f"cannot connect ({reason})"
+    return FailureKind.SERVER, "the connection broke before the answer was complete"

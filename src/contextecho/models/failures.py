@@ -17,7 +17,6 @@ import msgspec
 from contextecho.models.model import Failed, FailureKind, Refusal
 
 _LONGEST = 300  # characters of a provider's message that are kept
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _MASKED = re.compile(r"\S*\*{3,}\S*")  # "sk-proj-****1234": an echo that shows parts of a key
 
 _KINDS = {
@@ -63,10 +62,11 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 def clean(text: str, secrets: Sequence[str] = ()) -> str:
-    """One short line without control characters, keys or masked keys."""
+    """One short line without control or bidirectional characters, keys or masked keys."""
     for secret in secrets:
         text = text.replace(secret, "[key]")
-    line = _MASKED.sub("[key]", _CONTROL.sub(" ", text)).strip()
+    printable = "".join(char if char.isprintable() else " " for char in text)
+    line = " ".join(_MASKED.sub("[key]", printable).split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 

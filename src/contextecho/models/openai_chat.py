@@ -98,8 +98,9 @@ class OpenAIChat(Model):
                 for tool in context.tools
             ]
             fields["tool_choice"] = "none"
-        messages = [{"role": quirks.system_role, "content": context.system}] * bool(context.system)
-        messages += _wire_messages(context.messages, None, quirks)
+        messages = list(_wire_messages(context.messages, None, quirks))
+        if context.system:
+            messages.insert(0, {"role": quirks.system_role, "content": context.system})
         fields["messages"] = messages
         last = messages[-1]["role"] if messages else None
         return _Head(_encode(fields).removesuffix(b"]}"), last)

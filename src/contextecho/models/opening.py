@@ -90,6 +90,9 @@ def _open_remote(
             todo=f"known are {', '.join(provider_ids())}; for any other give --base-url",
         )
     key = _read_key(provider, key_env, needed=base_url is None)
+    for name, value in headers.items():
+        if not (name.isascii() and name.isprintable() and value.isprintable()):
+            raise UsageError(f"the header {name!r} has characters that no header may have")
     quirks = provider.quirks_for(model)
     notes = _notes(target, provider, quirks)
     endpoint_headers = {**_key_headers(provider, key), **headers}
