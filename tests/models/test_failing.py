@@ -166,6 +166,12 @@ def test_what_is_not_a_target_is_a_usage_error(target: str) -> None:
         open_model(target)
 
 
+@pytest.mark.parametrize("target", ["local", "simulated/judge"])
+def test_a_base_url_for_a_target_in_this_process_is_not_ignored(target: str) -> None:
+    with pytest.raises(UsageError, match="no base URL"):
+        open_model(target, base_url="http://127.0.0.1:8000/v1")
+
+
 def test_an_unknown_provider_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="anthropic, cohere, google"):
         open_model("nobody/x")

@@ -54,6 +54,8 @@ def open_model(
     kind = target.partition("/")[0]
     if kind == "recorded":
         raise UsageError(f"{target!r} needs a recording", todo="name the store to replay")
+    if kind in ("local", "simulated") and (base_url or key_env or headers):
+        raise UsageError(f"{target!r} answers in this process: it takes no base URL, key or header")
     if kind == "local":
         from contextecho.models.local import open_local
 
