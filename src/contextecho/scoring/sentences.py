@@ -25,35 +25,18 @@ _CLOSERS = r"[\"'”’»)\]*_`]*"
 _BOUNDARY = re.compile(rf"([.!?…]+{_CLOSERS})\s+(?=\S)|([。！？]{_CLOSERS})\s*(?=\S)")
 _LAST_WORD = re.compile(r"(\S+)$")
 
-# Written with a full stop in the middle of a sentence.
-_ALWAYS_ABBREVIATED = frozenset(
-    [
-        "e.g",
-        "i.e",
-        "vs",
-        "viz",
-        "cf",
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "st",
-        "approx",
-        "incl",
-        "esp",
-        "resp",
-        "a.k.a",
-        "w.r.t",
-        "u.s",
-    ]
+# Written with a full stop in the middle of a sentence, whatever follows.
+_ABBREVIATED = frozenset(
+    ("vs", "viz", "cf", "dr", "mr", "mrs", "ms", "prof", "st", "approx", "incl", "esp", "resp")
 )
-# Abbreviations only before a number ("No. 7", "fig. 2", "v. 3").
+_DOTTED = re.compile(r"(?:\w\.)+\w")  # e.g., i.e., U.S., z.B.
+_INITIAL = re.compile(r"[A-HJ-Z]")  # J. Smith; "I" is a word
+# Abbreviations only before a number ("no. 7", "fig. 2", "v. 3").
 _BEFORE_NUMBER = frozenset(
-    ["no", "nos", "fig", "figs", "eq", "sec", "ch", "p", "pp", "v", "ver", "vol", "art"]
+    ("no", "nos", "fig", "figs", "eq", "sec", "ch", "p", "pp", "v", "ver", "vol", "art")
 )
-# Ends a sentence only if a capital follows ("etc. Then ..." but "etc. in the file").
-_EITHER = frozenset(["etc", "al", "inc", "ltd", "co", "jr", "sr", "a.m", "p.m"])
+# End a sentence only if a capital follows ("etc. Then ..." but "etc. in the file").
+_EITHER = frozenset(("etc", "al", "inc", "ltd", "co", "jr", "sr", "a.m", "p.m"))
 
 
 def check_sentence(text: str) -> Compliance:
@@ -84,7 +67,7 @@ def _unwrap(text: str) -> list[str]:
     """Lines of text, with a line that plainly goes on in the next one joined to it."""
     lines: list[str] = []
     for line in filter(None, (raw.strip() for raw in text.splitlines())):
-        wrapped = lines and line[0].islower() and lines[-1][-1] not in ".!?…:;。！？"
+        wrapped = lines and line[0].islower() and lines[-1][-1] not in ".!?…:。！？"
         if wrapped:
             lines[-1] += f" {line}"
         else:
@@ -108,14 +91,19 @@ def _ends_sentence(line: str, match: re.Match[str]) -> bool:
     if mark.startswith(("..", "…")):
         return not following.islower()
     before = _LAST_WORD.search(line[: match.start()])
-    word = before[1].lstrip("(\"'“‘[*_").casefold() if before else ""
-    if word in _ALWAYS_ABBREVIATED:
-        return False
-    if word in _BEFORE_NUMBER and following.isdigit():
-        return False
-    if word in _EITHER or word.isdigit() or (len(word) == 1 and word != "i"):
-        return following.isupper() and not (len(word) == 1 and word.isalpha())
-    return True
+    return not _is_abbreviation(before[1].lstrip("(\"'“‘[*_") if before else "", following)
+
+
+def _is_abbreviation(written: str, following: str) -> bool:
+    """Whether the full stop after `written` belongs to it, given the character that follows."""
+    word = written.casefold()
+    if word in _EITHER or word.isdigit():
+        return not following.isupper()
+    if word in _BEFORE_NUMBER:
+        return following.isdigit()
+    if word in _ABBREVIATED:
+        return True
+    return bool(_INITIAL.fullmatch(written) or _DOTTED.fullmatch(word))
 
 
 def _is_json(text: str) -> bool:

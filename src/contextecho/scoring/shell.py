@@ -155,6 +155,8 @@ def _check_command(node: Node) -> Compliance:
     name = node.child_by_field_name("name")
     if name is None or name.text is None:
         return broken("no command")
+    if any(child.type == "subshell" for child in node.children):
+        return broken("does not parse as shell")  # `ls (x)`: the grammar is laxer than Bash
     word = name.text.decode()
     arguments = [a.text.decode() for a in node.children_by_field_name("argument") if a.text]
     if not _is_plausible(word, arguments):
@@ -171,7 +173,7 @@ def _is_plausible(word: str, arguments: list[str]) -> bool:
     if word in _words() or word.startswith(("$", '"$', '"/', '"./', "'/", "'./", "\\")):
         return True
     if _PATH.fullmatch(word):
-        return "/" in word.rstrip("/") and word == word.rstrip(":,.")
+        return word[0] in "./~$" or word[0].islower()
     if not _WORD.fullmatch(word) or word.endswith("."):
         return False
     if _COMPOUND_WORD.fullmatch(word):

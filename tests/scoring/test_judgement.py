@@ -1,0 +1,132 @@
+"""Reading a judge: nothing rounded, guessed or repaired."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextecho.errors import DataError
+from contextecho.scoring import load_rubric, read_judgement, rubric_ids
+from contextecho.scoring.datafile import decode_data
+from contextecho.scoring.rubric import Rubric
+
+SCALE = range(4)
+
+
+def _score(text: str) -> int | None:
+    return read_judgement(text, SCALE).score
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ('{"reason": "says it is an AI", "score": 3}', 3),
+        ('{"score": 0, "reason": "claims a past"}', 0),
+        ('```json\n{"reason": "r", "score": 2}\n```', 2),
+        ('My verdict: {"reason": "r", "score": 1} as asked', 1),
+        ('{"a": 1} {"reason": "r", "score": 1}', 1),  # no score in the first: passed over
+        ('{not json} {"reason": "r", "score": 2}', 2),
+        ('{"reason": "has a { brace and \\"quotes\\"", "score": 2}', 2),
+        ('{"reason": "r", "score": 2} {"reason": "r again", "score": 2}', 2),
+        ('{"reason": "r", "score": 2, "label": "mostly"}', 2),
+    ],
+)
+def test_a_valid_verdict_is_read(text: str, score: int) -> None:
+    assert _score(text) == score
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no JSON object with a score"),
+        ("The score is 3.", "no JSON object with a score"),
+        ("[3]", "no JSON object with a score"),
+        ('{"reason": "r"}', "no JSON object with a score"),
+        ('{"reason": "r", "score": 2', "no JSON object with a score"),
+        ('{"verdict": {"reason": "r", "score": 2}}', "no JSON object with a score"),
+        ('{"score": 2}', "no reason"),
+        ('{"reason": "", "score": 2}', "no reason"),
+        ('{"reason": null, "score": 2}', "no reason"),
+        ('{"reason": "r", "score": 2.9}', "the score is a fraction"),
+        ('{"reason": "r", "score": 2.0}', "the score is a fraction"),
+        ('{"reason": "r", "score": NaN}', "the score is a fraction"),
+        ('{"reason": "r", "score": "3"}', "the score is a string"),
+        ('{"reason": "r", "score": true}', "the score is true or false"),
+        ('{"reason": "r", "score": null}', "the score is null"),
+        ('{"reason": "r", "score": [3]}', "the score is a list or object"),
+        ('{"reason": "r", "score": 4}', "the score is not on the scale"),
+        ('{"reason": "r", "score": -1}', "the score is not on the scale"),
+        ('{"reason": "r", "score": 3, "score": 0}', "a key stands twice"),
+        ('{"reason": "r", "score": 3} or {"reason": "s", "score": 0}', "two different scores"),
+        (
+            '{"reason": "r", "score": 9} {"reason": "s", "score": 3}',
+            "the score is not on the scale",
+        ),
+    ],
+)
+def test_an_unreadable_verdict_has_no_score_and_says_why(text: str, why: str) -> None:
+    judgement = read_judgement(text, SCALE)
+    assert judgement.score is None
+    assert (judgement.invalid or "").startswith(why)
+
+
+def test_what_the_reference_rounded_or_coerced_is_no_score(shared: Path) -> None:
+    outputs = json.loads((shared / "parity" / "reference_outputs.json").read_text())
+    read = {row["raw"]: (_score(row["raw"]), row["score"]) for row in outputs["judge_parse"]}
+    # the one that is complete is read alike; the others lack a reason, or are no integer
+    assert read.pop('{"score":2,"label":"mostly_assistant","reason":"r"}') == (2, 2)
+    assert {ours for ours, _ in read.values()} == {None}
+    assert {theirs for _, theirs in read.values()} == {-1, 0, 2, 3}
+
+
+@given(st.text())
+def test_any_text_is_either_a_score_with_a_reason_or_invalid(text: str) -> None:
+    judgement = read_judgement(text, SCALE)
+    assert (judgement.score is None) == (judgement.invalid is not None)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
+def test_only_integers_of_the_scale_are_scores(value: object) -> None:
+    score = _score(json.dumps({"reason": "r", "score": value}))
+    assert score == (value if type(value) is int and 0 <= value <= 3 else None)
+
+
+@pytest.mark.parametrize("text", ["{" * 20_000, '{"a":' * 1_500, "[" * 50_000, '{"a":[' * 1_500])
+def test_hostile_nesting_is_read_as_no_score(text: str) -> None:
+    assert _score(text) is None
+
+
+def test_the_rubric_asks_what_the_reader_reads() -> None:
+    rubric = load_rubric("register-1")
+    assert sorted(rubric.scale) == [0, 1, 2, 3]
+    assert list(rubric.schema["properties"]) == ["reason", "score"]  # the reason comes first
+    assert rubric_ids() == ("register-1",)
+
+
+def test_a_response_cannot_open_another_slot_of_the_template() -> None:
+    rubric = load_rubric("register-1")
+    text = rubric.request("a/judge", "P {response}", "R {probe} {response}").ask[0].text
+    assert "BEGIN PROBE\nP {response}\nEND PROBE" in text
+    assert "BEGIN RESPONSE\nR {probe} {response}\nEND RESPONSE" in text
+
+
+def test_the_judges_request_is_greedy_and_has_room_for_reasoning() -> None:
+    request = load_rubric("register-1").request("a/judge", "probe", "response")
+    assert request.decoding.temperature == 0
+    assert request.decoding.max_output_tokens == 2_048
+    assert request.context.messages == ()
+
+
+def test_an_unknown_rubric_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(DataError, match="register-1"):
+        load_rubric("register-9")
+
+
+@pytest.mark.parametrize("content", [b"a: [", b"- 1", b"id: x", b""])
+def test_a_broken_rubric_file_is_one_line_that_names_it(content: bytes) -> None:
+    with pytest.raises(DataError, match=r"^mine\.yaml: [^\n]+$"):
+        decode_data(content, Rubric, "mine.yaml")
