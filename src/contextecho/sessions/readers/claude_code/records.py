@@ -10,7 +10,7 @@ so an odd field costs that field and never the record.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,6 +18,7 @@ from msgspec import Raw, Struct
 from contextecho.sessions.jsontext import BROKEN, decode_json
 
 NOTHING: Final = Raw()
+T = TypeVar("T", bound=Struct)
 
 
 class Block(Struct, gc=False):
@@ -145,25 +146,22 @@ def is_record(value: Any) -> bool:
 
 def is_row(value: Any) -> bool:
     """Whether this is a bare row: a role's type and the API message, as fixtures keep them."""
+    message = value.get("message") if isinstance(value, dict) else None
     return (
-        isinstance(value, dict)
-        and value.get("type") in CONVERSATION
-        and isinstance(value.get("message"), dict)
-        and value["message"].get("role") == value["type"]
+        isinstance(message, dict)
+        and message.get("role") in ("user", "assistant")
+        and message.get("role") == value.get("type")
     )
 
 
-def _leniently(value: Any) -> Record | object:
+def _leniently(value: object) -> Record | object:
     """A record from a decoded value, dropping the fields that do not fit."""
     if value is BROKEN:
         return BROKEN
-    if not isinstance(value, dict):
-        return None
-    record: Record = _fitting(Record, value)
-    return record
+    return _fitting(Record, value) if isinstance(value, dict) else None
 
 
-def _fitting(kind: type[Struct], value: dict[str, Any]) -> Any:
+def _fitting(kind: type[T], value: dict[str, Any]) -> T:
     """A `kind` with the fields of `value` that have, or can be brought to, the right type."""
     fields = {}
     for field in msgspec.structs.fields(kind):

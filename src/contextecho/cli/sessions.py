@@ -1,0 +1,214 @@
+"""`contextecho sessions`: what sessions are on this machine, and what one of them holds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from contextecho.cli.printing import print_json, printable, say, say_next
+from contextecho.errors import SessionError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from contextecho.sessions import Compaction, FoundSession, Session
+
+_COUNTS = ("prompts", "steps", "row_turns")
+
+
+@click.group()
+def command() -> None:
+    """List and show the sessions on this machine."""
+
+
+@command.command("list")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), metavar="N")
+def list_sessions(path: Path | None, as_json: bool, limit: int) -> None:
+    """List sessions, the newest first: below PATH, or where Claude Code keeps them.
+
+    Looks in CLAUDE_CONFIG_DIR (one folder, or several with commas), ~/.claude and
+    ~/.config/claude. Files that hold no conversation are listed with the reason.
+    """
+    from contextecho.sessions import discover, retention_warning
+
+    if path is not None and not path.exists():
+        raise SessionError("no such file or directory", where=str(path))
+    found = discover(None if path is None else [path])
+    rows = [_row(session) for session in found[:limit]]
+    warning = retention_warning() if path is None else None
+    if as_json:
+        print_json({"sessions": rows, "found": len(found), "shown": len(rows), "note": warning})
+    else:
+        _print_list(rows)
+    if len(found) > len(rows):
+        say(f"{len(found) - len(rows)} older ones not shown (--limit {len(found)} shows all).")
+    if warning:
+        say(warning)
+    if not found:
+        raise _nothing_found(path)
+    readable = [row for row in rows if row["error"] is None]
+    if readable:
+        say_next("scan", max(readable, key=lambda row: row["steps"])["path"])
+
+
+@command.command("show")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def show_session(path: Path, as_json: bool) -> None:
+    """Show what a session holds: turns, compactions, models, and what was left out."""
+    from contextecho.sessions import read_session
+
+    session = read_session(path)
+    if as_json:
+        print_json(_document(session))
+    else:
+        _print_session(session)
+    say_next("scan", path)
+
+
+def _nothing_found(path: Path | None) -> UsageError:
+    from contextecho.sessions import session_roots
+
+    looked = [path] if path is not None else session_roots()
+    where = ", ".join(str(folder) for folder in looked) or "no client folder on this machine"
+    return UsageError(
+        "no sessions found", where=where, todo="give a folder or a file, or try contextecho demo"
+    )
+
+
+def _row(found: FoundSession) -> dict[str, Any]:
+    """One line of the list; a file that cannot be read bears the reason."""
+    from contextecho.sessions import read_session
+
+    row: dict[str, Any] = {
+        "path": str(found.path),
+        "format": found.format,
+        "bytes": found.bytes,
+        "modified": _iso(found.modified),
+        **dict.fromkeys((*_COUNTS, "compactions"), None),
+        "models": [],
+        "error": None,
+    }
+    try:
+        session = read_session(found.path)
+    except SessionError as error:
+        return row | {"error": error.what}
+    counts = {name: getattr(session, name) for name in _COUNTS}
+    return (
+        row
+        | counts
+        | {
+            "compactions": len(session.full_compactions),
+            "models": list(session.models),
+        }
+    )
+
+
+def _document(session: Session) -> dict[str, Any]:
+    """Everything about a session but its text and its turns."""
+    import msgspec
+
+    return {
+        **{name: getattr(session, name) for name in ("id", "format", "sha256", "bytes")},
+        "path": str(session.path),
+        "cwd": session.cwd,
+        **{name: getattr(session, name) for name in _COUNTS},
+        "abandoned_turns": sum(turn.abandoned for turn in session.turns),
+        "models": session.models,
+        "versions": session.versions,
+        "compactions": [msgspec.to_builtins(c) for c in session.compactions],
+        "sidechains": [
+            {"agent_id": s.agent_id, "path": str(s.path), "records": s.records, "models": s.models}
+            for s in session.sidechains
+        ],
+        "skipped": [msgspec.to_builtins(s) for s in session.skipped],
+    }
+
+
+def _print_list(rows: Sequence[dict[str, Any]]) -> None:
+    heads = ("modified", "size", "prompts", "steps", "compactions", "models", "path")
+    body = []
+    for row in rows:
+        counts = [_number(row[name]) for name in ("prompts", "steps", "compactions")]
+        says = row["error"] or ", ".join(row["models"])
+        when = datetime.fromisoformat(row["modified"]).astimezone().strftime("%Y-%m-%d %H:%M")
+        body.append((when, _size(row["bytes"]), *counts, says, row["path"]))
+    if body:
+        _print_table(heads, body, right=("size", "prompts", "steps", "compactions"))
+
+
+def _print_session(session: Session) -> None:
+    abandoned = sum(turn.abandoned for turn in session.turns)
+    facts = [
+        ("session", session.id),
+        ("file", f"{session.path} ({session.format}, {_size(session.bytes)})"),
+        ("folder", session.cwd or "not recorded"),
+        ("prompts", f"{session.prompts} messages that a human wrote"),
+        ("steps", f"{session.steps} messages of the model"),
+        ("row turns", f"{session.row_turns} rows, as the first paper counts"),
+        ("abandoned", f"{abandoned} turns on branches that a rewind left behind"),
+        ("models", ", ".join(session.models) or "not recorded"),
+        ("client", ", ".join(session.versions) or "not recorded"),
+        ("compactions", str(len(session.full_compactions))),
+    ]
+    _print_table(("", ""), facts)
+    if session.compactions:
+        heads = ("kind", "trigger", "tokens before", "after", "line", "row turn", "step", "prompt")
+        _print_table(heads, [_compaction(c) for c in session.compactions], right=heads[2:])
+    if session.sidechains:
+        agents = [(s.agent_id, str(s.records), ", ".join(s.models)) for s in session.sidechains]
+        _print_table(("sub-agent", "records", "models"), agents, right=("records",))
+    if session.skipped:
+        left_out = [(s.reason, str(s.count), str(s.first_line)) for s in session.skipped]
+        _print_table(("not in the turns", "times", "first line"), left_out, right=("times",))
+
+
+def _compaction(event: Compaction) -> tuple[str, ...]:
+    tokens = (_number(event.tokens_before), _number(event.tokens_after))
+    places = (event.line, event.row_turn, event.step, event.prompt)
+    return (event.kind, event.trigger or "-", *tokens, *map(str, places))
+
+
+def _print_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()
+) -> None:
+    """A table on a terminal; tab-separated lines in a pipe. Cells are untrusted."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    cells = [
+        [printable(cell).replace("\n", " ").replace("\t", " ") for cell in row] for row in rows
+    ]
+    if not console.is_terminal:
+        for line in [heads, *cells] if any(heads) else cells:
+            click.echo("\t".join(line))
+        return
+    table = Table(box=None, show_header=any(heads), pad_edge=False)
+    for head in heads:
+        table.add_column(
+            head, justify="right" if head in right else "left", no_wrap=head != heads[-1]
+        )
+    for row in cells:
+        table.add_row(*(Text(cell, overflow="fold") for cell in row))
+    console.print(table)
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _size(count: int) -> str:
+    if count < 1_000_000:
+        return f"{count / 1_000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB"
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
