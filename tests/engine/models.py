@@ -40,12 +40,12 @@ class ScriptedModel(Model):
         self.closed = False
         self._script = script
         self._seconds = seconds
-        self._counts: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
 
     async def answer(self, request: Request) -> Reply:
         self.asked.append(request)
         self.events.append(("sent", request))
-        nth = self._counts[request.key] = self._counts.get(request.key, 0) + 1
+        nth = self.counts[request.key] = self.counts.get(request.key, 0) + 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         await asyncio.sleep(self._seconds)

@@ -63,6 +63,7 @@ def make_plan(
         protocol=_protocol(),
         session="s1",
         session_sha256="5" * 64,
+        session_path="made-up.jsonl",
         targets=targets,
         positions=places,
         snapshots=tuple(_snapshot(p, contexts[p.label, Arm.SESSION]) for p in places),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -91,16 +91,14 @@ async def ask_requests(
         on_reply=on_reply,
         began=asyncio.get_running_loop().time(),
     )
-    lanes = {target: Lane(models[target], groups, job) for target, groups in work.items()}
-    with store.collecting(run_id):
-        ticker = asyncio.create_task(_tick(progress, tally))
-        try:
+    ticker = asyncio.create_task(_tick(progress, tally))
+    try:
+        with store.collecting(run_id):
+            lanes = {target: Lane(models[target], groups, job) for target, groups in work.items()}
             await _together([lane.run() for lane in lanes.values()])
-        finally:
-            ticker.cancel()
-            with suppress(asyncio.CancelledError):
-                await ticker
-            progress.close(tally)
+    finally:
+        ticker.cancel()
+        progress.close(tally)
     spend = store.spend(run_id)
     return Collection(
         total=total,

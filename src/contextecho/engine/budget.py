@@ -14,7 +14,7 @@ import msgspec
 
 from contextecho.contexts import Request, canonical_json
 from contextecho.errors import BudgetError, UsageError
-from contextecho.models import Failed, Model, Price, Reply, Usage, find_price
+from contextecho.models import Failed, FailureKind, Model, Price, Reply, Usage, find_price
 
 # Byte-level tokenizers stay below this for prose, code and CJK text alike (three to four
 # bytes a token are usual), so it is a worst case without needing the target's tokenizer.
@@ -79,9 +79,8 @@ class Tariff:
     def __init__(self, model: Model, unit: Unit) -> None:
         """Raises `UsageError` when dollars are to be counted and the price is not known."""
         self._unit = unit
-        self._price = find_price(model.id)
-        self._free = model.free
-        if unit is Unit.DOLLARS and not self._free and self._price is None:
+        self._price = None if model.free else find_price(model.id)
+        if unit is Unit.DOLLARS and not model.free and self._price is None:
             raise UsageError(
                 f"the price of {model.id} is not known, so dollars cannot be counted",
                 where="--budget",
@@ -114,8 +113,7 @@ class Tariff:
         counted = None if reply.usage is None else self._count(reply.usage)
         if counted is not None:
             return counted
-        rejected = isinstance(reply, Failed) and reply.status is not None and reply.status >= 400
-        return 0.0 if rejected else worst
+        return 0.0 if isinstance(reply, Failed) and _was_rejected(reply) else worst
 
     def _count(self, usage: Usage) -> float | None:
         if self._unit is Unit.DOLLARS:
@@ -136,6 +134,12 @@ class Tariff:
                 self._bytes.pop(next(iter(self._bytes)))
             self._bytes[prefix] = len(canonical_json(request.context))
         return self._bytes[prefix] + len(canonical_json(request.ask))
+
+
+def _was_rejected(failed: Failed) -> bool:
+    """Whether the call was turned away, and so not billed; a cut connection may have been."""
+    invalid = failed.kind is FailureKind.BAD_REQUEST
+    return failed.stops_target or invalid or (failed.status is not None and failed.status >= 400)
 
 
 class Purse:

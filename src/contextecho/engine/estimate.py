@@ -15,6 +15,7 @@ import msgspec
 
 from contextecho import stats  # by the door: its scipy is loaded only for the detectable gap
 from contextecho.contexts import EstimateCounter
+from contextecho.engine.cost import is_free
 from contextecho.engine.pace import DEFAULT_LIMITS
 from contextecho.models import Price, Usage, find_price
 from contextecho.stimuli import StimulusKind
@@ -33,8 +34,6 @@ LOCAL_READ_RATE = 50.0  # tokens a second of the embedded model on two cores
 LOCAL_WRITE_RATE = 17.0
 # Of one reply, from the half-widths of the first paper's Table 4 (.40 at n = 25).
 REPLY_SD = 0.72
-# These targets cost no money, whatever their price table.
-FREE_PROVIDERS = frozenset({"local", "simulated", "recorded"})
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -154,8 +153,7 @@ def _is_judged(plan: Plan, cell: Cell) -> bool:
 def _estimate_target(plan: Plan, target: str, groups: list[_Group]) -> TargetEstimate:
     work = [group for group in groups if group.requests]
     requests = sum(group.requests for group in work)
-    local = target.partition("/")[0] == "local"
-    shared = [g for g in work if local or g.prefix_tokens >= CACHEABLE_TOKENS]
+    shared = [g for g in work if _is_local(target) or g.prefix_tokens >= CACHEABLE_TOKENS]
     bound = plan.decoding.max_output_tokens
     low, expected = (min(tokens, bound) for tokens in REPLY_TOKENS)
     return _target_estimate(
@@ -212,7 +210,7 @@ def _target_estimate(
 
 
 def _dollars(target: str, usage: Usage, output: Range) -> Range | None:
-    if target.partition("/")[0] in FREE_PROVIDERS:
+    if is_free(target):
         return Range(0.0, 0.0, 0.0)
     price = find_price(target)
     if price is None:
@@ -227,12 +225,15 @@ def _price(price: Price, usage: Usage, output: float) -> float:
 
 
 def _seconds(target: str, requests: int, read_tokens: int, written_tokens: float) -> float:
-    provider = target.partition("/")[0]
-    if provider == "local":
+    if _is_local(target):
         return read_tokens / LOCAL_READ_RATE + written_tokens / LOCAL_WRITE_RATE
-    if provider in FREE_PROVIDERS:
-        return 0.0
+    if is_free(target):
+        return 0.0  # simulated or recorded: no time worth a word
     return SECONDS_A_CALL * math.ceil(requests / DEFAULT_LIMITS.concurrency)
+
+
+def _is_local(target: str) -> bool:
+    return target.partition("/")[0] == "local"
 
 
 def _detectable_gap(plan: Plan) -> tuple[int, int, float | None]:

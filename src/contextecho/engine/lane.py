@@ -213,7 +213,7 @@ class Lane:
             return True
         self._front = item
         if not purse.calls_out:  # nothing could yet leave room
-            if purse.spent == 0:
+            if self._job.tally.calls == 0:
                 raise BudgetError(
                     f"{purse.budget} is too little for the first call, which may take up to"
                     f" {item.worst:.4g} {purse.budget.unit}",
