@@ -1,19 +1,18 @@
-"""One target's lane: its prefix groups in order, a window of calls, retries, and its end.
+"""One target's lane: a window of calls, what each reply means, and when to stop.
 
-The one thing to know: a lane pulls its requests one by one and never holds more
-than a window of them, so ten thousand cells take no more memory than a hundred.
-The first request of a prefix goes alone, so that the provider's cache is warm
-when the rest follow; a request that failed waits in a queue, not on a slot.
+The one thing to know: every call is a task of its own, in a bounded window; a
+request that failed goes back to the agenda and leaves its slot to another. A
+lane stops alone, the others go on.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from contextecho.contexts import Request
+from contextecho.engine.agenda import Agenda, Item
 from contextecho.engine.budget import Purse, Tariff
 from contextecho.engine.pace import Limits, Pace
 from contextecho.engine.progress import Progress, Tally
@@ -46,34 +45,6 @@ class Job:
             lane.wake()
 
 
-@dataclass(slots=True)
-class _Group:
-    """The requests of one prefix; the same request twice is asked once."""
-
-    requests: Iterator[Request]
-    warm: bool = False
-    warming: bool = False
-    keys: set[str] = field(default_factory=set)
-
-    def pull(self) -> Request | None:
-        """The next request that was not pulled before."""
-        for request in self.requests:
-            if request.key not in self.keys:
-                self.keys.add(request.key)
-                return request
-        return None
-
-
-@dataclass(slots=True, eq=False)
-class _Item:
-    """A request on its way."""
-
-    request: Request
-    group: _Group
-    attempts: int = 0
-    worst: float | None = None  # what it may count against the budget; None: not asked yet
-
-
 class Lane:
     """The calls to one target."""
 
@@ -90,17 +61,13 @@ class Lane:
         self._tariff = Tariff(model, job.purse.budget.unit) if job.purse else None
         self._price: Price | None = find_price(model.id)
         self._pace = Pace(job.limits, model.max_concurrency)
-        self._ahead = iter(groups)
-        self._open: list[_Group] = []
-        self._front: _Item | None = None  # pulled, and waiting for the budget
-        self._waiting: list[tuple[float, int, _Item]] = []  # a heap by due time
+        self._agenda = Agenda(groups, job.limits.most_concurrency)
         self._flying: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._hold_until = 0.0  # a rate limit holds the whole lane
         self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
         self._answered = False
         self._failures = 0  # given up in a row
-        self._calls = 0
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
         job.lanes.append(self)
@@ -115,14 +82,14 @@ class Lane:
         Raises what a call raised: that is a defect, or a store that cannot be written.
         """
         try:
-            while await self._launch():
+            while self._error is None and await self._launch():
                 await self._sleep()
-                if self._error is not None:
-                    raise self._error
         finally:
             for task in self._flying:
                 task.cancel()
             await asyncio.gather(*self._flying, return_exceptions=True)
+        if self._error is not None:
+            raise self._error
 
     # Beginning calls
 
@@ -134,9 +101,9 @@ class Lane:
             if self._loop.time() < self._hold_until:
                 self._look_at = self._hold_until
                 break
-            item = self._next()
+            item = self._agenda.next(self._loop.time())
             if item is None:
-                self._look_at = self._waiting[0][0] if self._waiting else None
+                self._look_at = self._agenda.due
                 break
             if item.attempts == 0 and self._reuse(item):
                 passed += 1
@@ -148,7 +115,7 @@ class Lane:
             self._begin(item)
         if self._flying:
             return True
-        return not self._halted() and (self._look_at is not None or self._front is not None)
+        return not self._halted() and (self._look_at is not None or self._agenda.has_front)
 
     def _halted(self) -> bool:
         deadline = self._job.limits.deadline
@@ -156,44 +123,12 @@ class Lane:
             self.late = True
         return bool(self.stopped) or self.over_budget or self.late
 
-    def _next(self) -> _Item | None:
-        """The next request: one kept for the budget, a due retry, or a new one."""
-        if self._front is not None:
-            item, self._front = self._front, None
-            return item
-        if self._waiting and self._waiting[0][0] <= self._loop.time():
-            return heapq.heappop(self._waiting)[2]
-        if len(self._waiting) >= self._job.limits.most_concurrency:
-            return None  # new requests would fail like those: keep the window bounded
-        return self._next_new()
-
-    def _next_new(self) -> _Item | None:
-        """From the first open group that may go on; else from a group not yet begun."""
-        index = 0
-        while True:
-            if index == len(self._open):
-                ahead = next(self._ahead, None)
-                if ahead is None:
-                    return None
-                self._open.append(_Group(iter(ahead)))
-            group = self._open[index]
-            if group.warming and not group.warm:
-                index += 1
-                continue
-            request = group.pull()
-            if request is None:
-                del self._open[index]
-                continue
-            group.warming = True
-            return _Item(request, group)
-
-    def _reuse(self, item: _Item) -> bool:
+    def _reuse(self, item: Item) -> bool:
         """Take the reply from the store, if this request was settled before."""
         reply = self._job.store.reply(item.request.key)
         if reply is None:
             return False
-        if not item.group.warm:
-            item.group.warming = False  # no call was made: the cache is as cold as before
+        item.left_cold()
         if isinstance(reply, Failed):
             self._job.tally.failed += 1
         else:
@@ -202,7 +137,7 @@ class Lane:
         self._tell(item, reply)
         return True
 
-    def _afford(self, item: _Item) -> bool:
+    def _afford(self, item: Item) -> bool:
         """Set the worst case of the call aside; without room for it the item waits in front."""
         purse = self._job.purse
         if purse is None or self._tariff is None:
@@ -211,7 +146,7 @@ class Lane:
             item.worst = self._tariff.worst(item.request)
         if purse.reserve(item.worst):
             return True
-        self._front = item
+        self._agenda.put_back(item)
         if not purse.calls_out:  # nothing could yet leave room
             if self._job.tally.calls == 0:
                 raise BudgetError(
@@ -225,12 +160,12 @@ class Lane:
 
     # One call
 
-    def _begin(self, item: _Item) -> None:
+    def _begin(self, item: Item) -> None:
         task = self._loop.create_task(self._call(item))
         self._flying.add(task)
         task.add_done_callback(self._landed)
 
-    async def _call(self, item: _Item) -> None:
+    async def _call(self, item: Item) -> None:
         """Ledger, call, ledger; then decide what the reply means for the lane."""
         job = self._job
         sent_at = self._loop.time()
@@ -250,7 +185,7 @@ class Lane:
             self._error = task.exception()
         self._event.set()
 
-    def _pay(self, item: _Item, reply: Reply) -> None:
+    def _pay(self, item: Item, reply: Reply) -> None:
         job = self._job
         job.tally.add(reply.usage, self._dollars(reply))
         if job.purse is not None and self._tariff is not None and item.worst is not None:
@@ -264,15 +199,15 @@ class Lane:
             return None
         return self._price.cost(reply.usage)
 
-    def _succeeded(self, item: _Item, reply: Reply) -> None:
+    def _succeeded(self, item: Item, reply: Reply) -> None:
         self._answered = True
         self._failures = 0
-        item.group.warm = True
+        item.warmed()
         self._pace.succeeded(len(self._flying))
         self._job.tally.done += 1
         self._tell(item, reply)
 
-    def _failed(self, item: _Item, reply: Failed, sent_at: float) -> None:
+    def _failed(self, item: Item, reply: Failed, sent_at: float) -> None:
         """Stop the lane, ask again later, or give the request up."""
         if reply.stops_target:
             self._give_up(item, reply)
@@ -283,15 +218,13 @@ class Lane:
             if reply.kind is FailureKind.RATE_LIMIT:
                 self._pace.limited(sent_at, self._loop.time())
                 self._hold_until = max(self._hold_until, due)
-            self._calls += 1
-            heapq.heappush(self._waiting, (due, self._calls, item))
+            self._agenda.retry(item, due)
         else:
             self._give_up(item, reply)
             self._lose_patience(reply)
 
-    def _give_up(self, item: _Item, reply: Failed) -> None:
-        if not item.group.warm:
-            item.group.warming = False  # the next request of the prefix warms it
+    def _give_up(self, item: Item, reply: Failed) -> None:
+        item.left_cold()
         self._job.tally.failed += 1
         self._tell(item, reply)
 
@@ -310,7 +243,7 @@ class Lane:
             self.stopped = message
             self._job.progress.say(f"{self._model.id} stopped: {message}")
 
-    def _tell(self, item: _Item, reply: Reply) -> None:
+    def _tell(self, item: Item, reply: Reply) -> None:
         if self._job.on_reply is not None:
             self._job.on_reply(item.request, reply)
 
