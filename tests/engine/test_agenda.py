@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from store.plans import make_plan
-
 from contextecho.contexts import Request
 from contextecho.engine.agenda import Agenda, Item
+from store.plans import make_plan
 
 PLAN = make_plan(positions=2, probes=3)  # 4 prefixes of 3 requests
 
