@@ -19,7 +19,7 @@ def record(kind: str, **fields: Any) -> dict[str, Any]:
         "uuid": f"u{number}",
         "parentUuid": None,
         "sessionId": "s1",
-        "timestamp": f"2026-01-01T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z",
+        "timestamp": f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}Z",
         "version": "2.1.50",
         "cwd": "/work",
         "isSidechain": False,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sessions.building import write
 
 from contextecho.sessions import Session, read_session
+from sessions.building import write
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ BROKEN: Final = object()
 """Stands for bytes that hold no JSON value (`None` is a value)."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_STARTS: Final = 1000
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
 _NULS = re.compile(rb"\x00+")
 _RECORD_START = re.compile(r'\{\s*"(?:parentUuid|type)"')
@@ -129,10 +130,11 @@ def _value_at(text: str, position: int) -> tuple[Any, int] | None:
 def _last_record(text: str, start: int, is_record: Callable[[Any], bool]) -> int | None:
     """Where the last record begins that reaches to the end of `text`.
 
-    Tried from the end, so that each attempt costs only the value it begins.
+    Tried from the end, so that each attempt costs only the value it begins; a
+    line made of nothing but beginnings is given up.
     """
     end = len(text.rstrip())
-    for match in reversed(list(_RECORD_START.finditer(text, start + 1))):
+    for match in reversed(list(_RECORD_START.finditer(text, start + 1))[-_MOST_STARTS:]):
         found = _value_at(text, match.start())
         if found is not None and found[1] == end and is_record(found[0]):
             return match.start()

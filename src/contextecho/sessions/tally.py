@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from contextecho.sessions.model import Skipped
+
+_LONGEST_REASON: Final = 80  # a reason may quote a name from the file
 
 
 class Tally:
@@ -13,6 +17,7 @@ class Tally:
 
     def add(self, reason: str, line: int) -> None:
         """Count one more for `reason`."""
+        reason = reason[:_LONGEST_REASON]
         entry = self._counts.get(reason)
         if entry is None:
             self._counts[reason] = [1, line]

@@ -197,11 +197,17 @@ def _messages(data: bytes, tally: Tally) -> Iterator[_Found]:
             yield _Found(line, Span(offset, length), decode_json(data[offset : offset + length]))
         else:
             tally.add("not a message", line)
-    rest = text[end:].strip()
-    if not rest.startswith("]"):
+    if not text[end:].lstrip(", \t\r\n").startswith("]"):
         tally.add("cut document", line + 1)
-    elif rest.strip("]} \r\n\t").startswith(("{", "[")):
-        tally.add("further conversation in the file", line + 1)
+    _count_further(data, tally)
+
+
+def _count_further(data: bytes, tally: Tally) -> None:
+    """Count the conversations after the first, where each has a line of its own."""
+    lines = [(n, text) for n, text in enumerate(data.split(b"\n"), 1) if text.strip()]
+    if len(lines) > 1 and decode_json(lines[0][1]) is not BROKEN:
+        for number, _ in lines[1:]:
+            tally.add("further conversation in the file", number)
 
 
 def _from_lines(data: bytes, tally: Tally) -> Iterator[_Found]:

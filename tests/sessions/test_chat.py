@@ -1,0 +1,189 @@
+"""Plain chat messages: arrays, objects, lines, and what is none of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextecho.errors import SessionError
+from contextecho.sessions import Kind, Session, Speaker, read_session
+from sessions.building import assistant, user
+
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "List the files."},
+    {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "I need ls.",
+        "tool_calls": [
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "sh", "arguments": '{"cmd":"ls"}'},
+            }
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
+    {"role": "assistant", "content": [{"type": "text", "text": "One file: a.py"}], "model": "m-1"},
+]
+
+
+def as_array(messages: list[Any]) -> str:
+    return json.dumps(messages, indent=2)
+
+
+def as_object(messages: list[Any]) -> str:
+    return json.dumps({"id": "x", "meta": {"messages": 3}, "messages": messages, "n": 1})
+
+
+def as_lines(messages: list[Any]) -> str:
+    return "\n".join(json.dumps(message) for message in messages)
+
+
+def as_conversation_line(messages: list[Any]) -> str:
+    return json.dumps({"messages": messages}) + "\n"
+
+
+SHAPES = [as_array, as_object, as_lines, as_conversation_line]
+
+
+@pytest.fixture
+def read_text(tmp_path: Path) -> Callable[[str], Session]:
+    def _read(text: str) -> Session:
+        path = tmp_path / "chat.txt"
+        path.write_text(text, encoding="utf-8")
+        return read_session(path)
+
+    return _read
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_all_shapes_hold_the_same_conversation(
+    read_text: Callable[[str], Session], shape: Callable[[list[Any]], str]
+) -> None:
+    session = read_text(shape(MESSAGES))
+    assert session.format == "chat"
+    assert session.system == "Be brief."
+    assert (session.prompts, session.steps, session.row_turns) == (1, 2, 3)
+    assert session.models == ("m-1",)
+    said = [(turn.kind, session.text(turn)) for turn in session.turns]
+    assert said == [
+        (Kind.USER, "List the files."),
+        (Kind.THINKING, "I need ls."),
+        (Kind.TOOL_CALL, '{"cmd":"ls"}'),
+        (Kind.TOOL_RESULT, "a.py"),
+        (Kind.ASSISTANT, "One file: a.py"),
+    ]
+    call, result, answer = session.turns[2:]
+    assert (call.tool, result.tool, result.call_id) == ("sh", "sh", "c1")
+    assert answer.final
+    (content,) = session.contents([call])
+    assert content.arguments == {"cmd": "ls"}
+
+
+def test_raw_messages_are_given_by_number(read_text: Callable[[str], Session]) -> None:
+    session = read_text(as_array(MESSAGES))
+    assert [row["role"] for _, row in session.source.records(2, 4)] == ["user", "assistant", "tool"]
+
+
+def test_the_real_example_is_read(shared: Path) -> None:
+    path = shared / "sessions/other/openai-chat/mini-swe-agent-github-issue.json"
+    session = read_session(path)
+    roles = [message["role"] for message in json.loads(path.read_text())]
+    assert session.steps == roles.count("assistant") == 10
+    assert session.prompts == roles.count("user") == 11
+
+
+def test_of_several_conversations_the_first_is_read_and_the_others_counted(
+    read_text: Callable[[str], Session],
+) -> None:
+    session = read_text(as_conversation_line(MESSAGES) * 3)
+    assert session.steps == 2
+    assert [(s.reason, s.count) for s in session.skipped] == [
+        ("further conversation in the file", 2)
+    ]
+
+
+def test_a_cut_document_is_read_as_far_as_it_goes(read_text: Callable[[str], Session]) -> None:
+    text = as_array([*MESSAGES, *MESSAGES[1:]])
+    session = read_text(text[: text.rindex("One file") - 40])
+    assert session.steps == 3
+    assert [s.reason for s in session.skipped] == ["cut document"]
+
+
+def test_broken_lines_and_strangers_are_counted(read_text: Callable[[str], Session]) -> None:
+    session = read_text(as_lines([*MESSAGES[:3], 7, {"role": "narrator", "content": "x"}]) + "\n{")
+    reasons = {skipped.reason: skipped.count for skipped in session.skipped}
+    assert reasons == {"not a message": 2, "broken line": 1}
+
+
+def test_pictures_are_counted_and_later_instructions_are_the_clients(
+    read_text: Callable[[str], Session],
+) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:..."}}
+    session = read_text(
+        as_array(
+            [
+                {"role": "user", "content": [{"type": "text", "text": "see"}, picture]},
+                {"role": "developer", "content": "Now in French."},
+                {"role": "assistant", "content": "Je vois."},
+            ]
+        )
+    )
+    assert next(session.contents(session.turns)).images == 1
+    assert session.turns[1].speaker is Speaker.HARNESS
+    assert session.system is None
+
+
+def test_characters_beyond_ascii_do_not_shift_the_places(
+    read_text: Callable[[str], Session],
+) -> None:
+    messages = [
+        {"role": "user", "content": "é漢🎉" * 50},
+        {"role": "assistant", "content": "ok 🎉"},
+    ]
+    session = read_text(json.dumps(messages, ensure_ascii=False))
+    assert [session.text(turn) for turn in session.turns] == ["é漢🎉" * 50, "ok 🎉"]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("codex/agent-sessions-small.jsonl", "Codex"),
+        ("codex/agent-sessions-codex-050-legacy.jsonl", "Codex"),
+        ("gemini/session-bridge-4f17cdc65d-0.json", "Gemini"),
+        ("gemini/gemini-cli-agent-teams-history.json", "Gemini"),
+        ("gemini/agent-sessions-jsonl-v040.jsonl", "Gemini"),
+        ("other/opencode/session-bridge-dddd416599-3.json", "OpenCode"),
+        ("other/copilot/vct-zh-tw-copilot.jsonl", "Copilot"),
+        ("other/pi/before-compaction.jsonl", "pi session"),
+        ("other/openhands/basic.json", "OpenHands"),
+        ("swe-agent/function-calling-simple.traj", "SWE-agent"),
+        ("swe-agent/pydicom-1458.traj", "SWE-agent"),
+    ],
+)
+def test_other_agents_files_are_refused_by_name(shared: Path, file: str, name: str) -> None:
+    with pytest.raises(SessionError, match="not a format this version reads") as caught:
+        read_session(shared / "sessions" / file)
+    assert name in str(caught.value)
+
+
+def test_claude_code_and_chat_are_never_taken_for_each_other(
+    read_text: Callable[[str], Session],
+) -> None:
+    records = [user("a"), assistant("b")]
+    assert read_text(as_lines(records)).format == "claude-code"
+    assert read_text(as_lines([record["message"] for record in records])).format == "chat"
+
+
+def test_a_named_format_is_used_and_an_unknown_one_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(as_array(MESSAGES))
+    assert read_session(path, format="chat").steps == 2
+    with pytest.raises(SessionError, match="no such session format: gpt"):
+        read_session(path, format="gpt")

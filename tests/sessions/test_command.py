@@ -1,0 +1,104 @@
+"""`contextecho sessions list` and `show`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contextecho.cli.main import main
+from sessions.building import assistant, line, user, write
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main(["sessions", *words])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_show_prints_one_json_document_with_all_three_indices(
+    capsys: pytest.CaptureFixture[str], shared: Path
+) -> None:
+    path = shared / "sessions/claude-code/entire-cd95adddad32-0.jsonl"
+    code, out, err = run(capsys, "show", str(path), "--json")
+    shown = json.loads(out)
+    assert code == 0
+    assert (shown["prompts"], shown["steps"], shown["row_turns"]) == (42, 225, 572)
+    assert [c["trigger"] for c in shown["compactions"]] == ["auto"] * 3
+    assert shown["compactions"][0]["tokens_before"] == 156_699
+    assert err == f"Next: contextecho scan {path}\n"
+
+
+def test_show_in_a_pipe_is_plain_and_without_control_characters(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    evil = "claude-\x1b[31mred\u202e"
+    path = write(tmp_path, [user("a"), assistant("b", model=evil)])
+    code, out, _ = run(capsys, "show", str(path))
+    assert code == 0
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "claude-\ufffd[31mred\ufffd" in out
+
+
+def test_list_names_what_holds_no_conversation_with_the_reason(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "good.jsonl").write_bytes(line(user("a")) + line(assistant("b")))
+    (tmp_path / "bare.jsonl").write_bytes(line(user("a")))
+    code, out, err = run(capsys, "list", str(tmp_path), "--json")
+    rows = {Path(row["path"]).stem: row for row in json.loads(out)["sessions"]}
+    assert code == 0
+    assert (rows["good"]["prompts"], rows["good"]["steps"]) == (1, 1)
+    assert rows["bare"]["steps"] is None
+    assert "no conversation" in rows["bare"]["error"]
+    assert "Next: contextecho scan" in err
+    assert "good.jsonl" in err
+
+
+def test_list_without_sessions_is_a_usage_error_in_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, err = run(capsys, "list", str(tmp_path))
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "no sessions found" in err
+
+
+def test_list_warns_that_the_client_deletes_sessions(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ".claude" / "projects" / "-w"
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl").write_bytes(line(user("a")) + line(assistant("b")))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    code, out, err = run(capsys, "list")
+    assert code == 0
+    assert "s.jsonl" in out
+    assert "30 days" in err
+
+
+def test_list_shows_no_more_than_the_limit_and_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.jsonl").write_bytes(line(user("a")) + line(assistant("b")))
+    _, out, err = run(capsys, "list", str(tmp_path), "--limit", "2")
+    assert len(out.splitlines()) == 3  # the head and two sessions
+    assert "1 older ones not shown" in err
+
+
+@pytest.mark.parametrize("words", [("show", "missing"), ("list", "missing")])
+def test_a_missing_path_is_one_line_and_exit_code_two(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
