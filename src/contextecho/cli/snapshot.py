@@ -1,19 +1,24 @@
 """`contextecho snapshot`: print, byte for byte, what a model would be shown.
 
 The one thing to know: standard output carries the snapshot and nothing else, no
-newline at its end, so that a hash of it is a hash of what is sent.
+newline at its end, so that a hash of it is a hash of what is sent. Only on a
+terminal, which control characters from a session could steer, are these replaced.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextecho.cli.printing import printable, say, say_next
+
 if TYPE_CHECKING:
     from contextecho.contexts import Context, Position, Snapshot
     from contextecho.sessions import Session
+
 
 
 @click.command()
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--system",
     "system_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="The deployer's own system prompt.",
 )
 @click.option(
@@ -88,7 +93,7 @@ def command(
         counter=counter,
         budget=budget,
         rendering=parse_rendering(rendering) if rendering else None,
-        system=system_file.read_text(encoding="utf-8") if system_file else None,
+        system=_system(system_file),
     )
     context = apply_arm(
         snapshot,
@@ -99,16 +104,32 @@ def command(
         placement="system" if placement == "system" else "user",
     )
     plain = protocol_id == "published" and not wanted.anchored
-    click.echo(_render(form, snapshot, context, arm, prefix_only=plain), nl=False)
+    _write(_render(form, snapshot, context, arm, prefix_only=plain))
     position = snapshot.position
-    click.echo(
+    say(
         f"{position.label}: row turn {position.row_turn}, step {position.step}, "
-        f"prompt {position.prompt}, line {position.line}",
-        err=True,
+        f"prompt {position.prompt}, line {position.line}"
     )
-    click.echo(
-        f"Next: contextecho plan {session} --target PROVIDER/MODEL --positions {place}", err=True
-    )
+    say_next("plan", session, "--target", "PROVIDER/MODEL", "--positions", position.row_turn)
+
+
+def _write(text: str) -> None:
+    """All bytes to a pipe or a file; without control characters to a terminal."""
+    if sys.stdout.isatty():
+        text = printable(text) + "\n"
+    click.echo(text.encode(), nl=False)
+
+
+def _system(file: Path | None) -> str | None:
+    """The deployer's system prompt, as it stands in the file."""
+    from contextecho.errors import UsageError
+
+    try:
+        return file.read_text(encoding="utf-8") if file else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            "cannot be read as UTF-8 text", where=str(file), todo="give --system a text file"
+        ) from error
 
 
 def _position(session: Session, place: str, protocol_id: str) -> Position:
@@ -119,10 +140,9 @@ def _position(session: Session, place: str, protocol_id: str) -> Position:
     if "," in place or place.partition(":")[0] in ("compactions", "even", "onset"):
         raise UsageError(f'"{place}" is not one position', todo="use a row turn, step:N or last")
     if protocol_id == "published" and place.isdecimal() and int(place) > session.row_turns > 0:
-        click.echo(
+        say(
             f"the session ends at row turn {session.row_turns}: shown is that one, "
-            "as the published protocol does",
-            err=True,
+            "as the published protocol does"
         )
         place = "last"
     (position,) = find_positions(session, place)

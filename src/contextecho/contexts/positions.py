@@ -187,9 +187,8 @@ def _merge(wishes: Sequence[_Wish], notes: list[str]) -> list[_Wish]:
     kept: list[_Wish] = []
     for wish in wishes:
         if kept and (kept[-1].row_turn, kept[-1].line) == (wish.row_turn, wish.line):
-            notes.append(
-                f"{wish.name} is row turn {wish.row_turn} like {kept[-1].name}: one position"
-            )
+            names = " and ".join(dict.fromkeys((kept[-1].name, wish.name)))
+            notes.append(f"{names} fall on row turn {wish.row_turn}: one position is kept")
         else:
             kept.append(wish)
     return kept

@@ -8,7 +8,8 @@ between blocks cannot break the history.
 What the model was shown is replayed: text by the human and by the harness
 (command output, notifications, interrupts, skill bodies), assistant text, calls
 and results. Thinking is left out; so are results without a call, calls whose
-result lies after the fork, and branches that a rewind left behind.
+result lies after the fork, human words that the result before them carries too,
+and branches that a rewind left behind.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def turns_in_view(session: Session, position: Position) -> tuple[Turn, ...]:
     shown = [
         turn
         for turn in (*kept, *session.turns[begin:end])
-        if turn.kind is not Kind.THINKING and turn is not summary
+        if turn.kind is not Kind.THINKING and not turn.quoted and turn is not summary
     ]
     live = max((i for i, turn in enumerate(shown) if not turn.abandoned), default=-1)
     return tuple(turn for i, turn in enumerate(shown) if i > live or not turn.abandoned)

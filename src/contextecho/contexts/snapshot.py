@@ -92,9 +92,14 @@ def _replay_strict(
 ) -> _Prefix:
     """Summary and as many of the last blocks as the budget holds, marks and tools included."""
     room = budget - context_tokens(Context(system=system), counter)
+    if room < 1:
+        raise UsageError(
+            f"a prefix budget of {budget} tokens is used up by the system prompt",
+            todo=f"use more than {budget - room}",
+        )
     summary = summary_turn(session, position)
     summary_text = session.text(summary) if summary else ""
-    opening = fit_text(summary_text, max(1, room * 3 // 4), counter)
+    opening = fit_text(summary_text, room * 3 // 4, counter)
     head = (Message(role="user", text=opening),) if opening.strip() else ()
     turns = turns_in_view(session, position)
     first = _first_loaded(turns, room * _CHARS_PER_TOKEN)

@@ -153,7 +153,7 @@ def _run_cost(char: str, length: int, costs: dict[str, float]) -> float:
         return length * costs["ideograph" if _IDEOGRAPH.match(char) else "foreign"]
     else:
         first = 1 if is_one_token(char) else costs["rare sign"]
-    return first * min(length, _SHORT_RUN) + costs["repeated"] * max(0, length - _SHORT_RUN)
+    return first * (min(length, _SHORT_RUN) + costs["repeated"] * max(0, length - _SHORT_RUN))
 
 
 class _TokenCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

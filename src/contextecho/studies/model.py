@@ -81,6 +81,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol
     session: str
     session_sha256: str
+    session_path: str  # where it was read; not part of what is collected
     targets: tuple[str, ...]
     positions: tuple[Position, ...]
     snapshots: tuple[Snapshot, ...]  # of the session arm, one a position

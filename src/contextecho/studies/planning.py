@@ -15,6 +15,7 @@ import msgspec
 from contextecho.contexts import (
     Arm,
     Context,
+    Decoding,
     EstimateCounter,
     Placement,
     Protocol,
@@ -61,6 +62,7 @@ def make_plan(
     anchor: str | None = None,
     placement: str | None = None,
     system: str | None = None,
+    max_output_tokens: int | None = None,
 ) -> Plan:
     """List every cell of `study` on `session` for `targets` (canonical ids).
 
@@ -102,6 +104,7 @@ def make_plan(
         protocol=rules,
         session=session.id,
         session_sha256=session.sha256,
+        session_path=str(session.path),
         targets=tuple(dict.fromkeys(targets)),
         positions=tuple(snapshot.position for snapshot in forks.snapshots),
         snapshots=forks.snapshots,
@@ -111,7 +114,7 @@ def make_plan(
         control_ratio=forks.control_ratio,
         batteries=asked,
         cells=_cells(study, session.id, tuple(dict.fromkeys(targets)), forks.prefixes, asked),
-        decoding=rules.decoding,
+        decoding=_decoding(rules, max_output_tokens),
         notes=notes,
     )
 
@@ -261,6 +264,14 @@ def _budget(protocol: Protocol, tokens: int | None) -> int | None:
             todo="leave the budget out, or use protocol strict",
         )
     return tokens
+
+
+def _decoding(protocol: Protocol, max_output_tokens: int | None) -> Decoding:
+    if max_output_tokens is None:
+        return protocol.decoding
+    if max_output_tokens < 1:
+        raise UsageError(f"{max_output_tokens} output tokens hold no answer", todo="use 1 or more")
+    return msgspec.structs.replace(protocol.decoding, max_output_tokens=max_output_tokens)
 
 
 def _fork_notes(
