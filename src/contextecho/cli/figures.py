@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from contextecho.cli.printing import say_next
+
 
 def _listed(_ctx: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
     """A comma-separated option as its parts."""
@@ -53,4 +55,4 @@ def command(
         analysis = analyse_run(store, found, judge=judge)
     for path in draw_figures(analysis, output, formats, only):
         click.echo(path)
-    click.echo(f"Next: contextecho report {found.id} -o report.html", err=True)
+    say_next("report", found.id, "--store", place, "-o", "report.html")

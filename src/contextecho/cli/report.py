@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from contextecho.cli.printing import printable, say, say_next
+
 
 @click.command()
 @click.argument("run", metavar="[RUN|latest]", default="latest")
@@ -45,5 +47,5 @@ def command(run: str, output: str | None, name: str | None, judge: str | None, p
         click.echo(render(analysis, name or "html"), nl=False)
     else:
         written = write_report(analysis, Path(output), format=name)
-        click.echo(f"Wrote {written}", err=True)
-    click.echo(f"Next: contextecho figures {found.id} -o figures", err=True)
+        say(f"Wrote {printable(str(written))}")
+    say_next("figures", found.id, "--store", place, "-o", "figures")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextecho.report.brief import brief
 from contextecho.report.drawing import draw_figures
 from contextecho.report.figures import Figure, Forest, Scatter, Trajectory
 from contextecho.report.files import write_report
@@ -14,6 +15,7 @@ __all__ = [
     "Forest",
     "Scatter",
     "Trajectory",
+    "brief",
     "draw_figures",
     "figures",
     "render",

@@ -15,7 +15,7 @@ from contextecho.report.exports import write_csv, write_json
 from contextecho.report.markdown import write_markdown
 from contextecho.report.page import write_page
 from contextecho.report.typeset import listing
-from contextecho.report.view import View, view
+from contextecho.report.view import View, view_of
 from contextecho.scoring import RunAnalysis
 
 _WRITERS: Mapping[str, Callable[[View], str]] = {
@@ -31,4 +31,4 @@ def render(analysis: RunAnalysis, format: str) -> str:
     """The report of a run as one text. Raises `UsageError` for a format it does not know."""
     if format not in _WRITERS:
         raise UsageError(f"no report format {format!r}", todo=f"choose {listing(FORMATS)}")
-    return _WRITERS[format](view(analysis))
+    return _WRITERS[format](view_of(analysis))

@@ -12,13 +12,13 @@ from contextecho.report.forests import arm_forests, contract_forests, contrast_f
 from contextecho.report.maps import fingerprint_maps
 from contextecho.report.trajectories import trajectories
 from contextecho.report.typeset import listing
-from contextecho.report.view import View, view
+from contextecho.report.view import View, view_of
 from contextecho.scoring import RunAnalysis
 
 
 def figures(analysis: RunAnalysis) -> tuple[Figure, ...]:
     """Every figure that the run's numbers allow; none if nothing was scored."""
-    return compose(view(analysis))
+    return compose(view_of(analysis))
 
 
 def compose(seen: View) -> tuple[Figure, ...]:

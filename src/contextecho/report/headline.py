@@ -27,7 +27,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be said about one target. `withheld` says why it may not be said."""
+    """What can be said about one target; nothing where `withheld` says why it may not be."""
 
     target: str
     statements: tuple[Statement, ...]
@@ -54,7 +54,9 @@ def _headline(view: View, target: str) -> Headline:
                     )
                 )
     withheld = tuple(_control(guard) for guard in view.moved_guards(target))
-    return Headline(target=target, statements=tuple(statements), withheld=withheld)
+    return Headline(
+        target=target, statements=() if withheld else tuple(statements), withheld=withheld
+    )
 
 
 def collected(view: View) -> str:

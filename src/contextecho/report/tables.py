@@ -13,7 +13,7 @@ from contextecho.report.figures import Figure, Mark, Scatter, Trajectory, marks_
 from contextecho.report.headline import difference
 from contextecho.report.measures import READINGS
 from contextecho.report.palette import series_name
-from contextecho.report.typeset import NOTHING, Quantity, bracket, estimate, number, p_value, whole
+from contextecho.report.typeset import Quantity, bracket, estimate, number, p_value, whole
 from contextecho.report.view import OVERALL, View
 from contextecho.scoring import Contrast, Denominator
 
@@ -157,15 +157,16 @@ def _judged(d: Denominator) -> str:
 
 
 def contrasts_table(view: View, *, overall_only: bool) -> Table:
-    """The contrasts with both intervals, p-values and pairs."""
+    """The contrasts with both intervals, p-values and pairs; overall, or in every scope."""
     found = [c for c in view.analysis.contrasts if c.scope == OVERALL or not overall_only]
     kinds = intervals_named(c.interval for c in found)
+    where = "over the whole run" if overall_only else "overall, by category and by position"
     table = Table(
-        caption=f"Differences between arms on paired replies, with {kinds}",
+        caption=f"Differences between arms on paired replies, {where}, with {kinds}",
         columns=(
             Column("target"),
             Column("measure, battery"),
-            Column("scope"),
+            *(() if overall_only else (Column("scope"),)),
             Column("difference"),
             Column("estimate [interval]", "n"),
             Column("percentile interval", "n"),
@@ -175,21 +176,21 @@ def contrasts_table(view: View, *, overall_only: bool) -> Table:
             Column("clusters", "n"),
             Column("note", "prose"),
         ),
-        rows=tuple(_contrast_cells(c) for c in found),
+        rows=tuple(_contrast_cells(c, with_scope=not overall_only) for c in found),
     )
     return _without_lone_target(table, view)
 
 
-def _contrast_cells(c: Contrast) -> tuple[str, ...]:
+def _contrast_cells(c: Contrast, *, with_scope: bool) -> tuple[str, ...]:
     reading = READINGS[c.measure]
     low, high = (c.interval.low, c.interval.high) if c.interval else (None, None)
     return (
         c.target,
         f"{reading.name}, {c.battery}",
-        c.scope.replace(":", " "),
+        *((c.scope.replace(":", " "),) if with_scope else ()),
         difference(c),
         estimate(c.estimate, low, high, reading.contrast),
-        bracket(c.percentile.low, c.percentile.high, reading.contrast) if c.percentile else NOTHING,
+        bracket(c.percentile.low, c.percentile.high, reading.contrast) if c.percentile else "–",
         p_value(c.p),
         p_value(c.p_holm),
         f"{c.pairs:,} of {c.planned_pairs:,}",

@@ -21,18 +21,8 @@ _UNSEEN = re.compile(
 
 
 def make_visible(text: str) -> str:
-    """`text` with every unseen character replaced by a visible mark.
+    """`text` with every unseen character replaced by its name, as in ⟨U+202E⟩.
 
-    Controls become their Unicode pictures (ESC is ␛), the rest ⟨U+202E⟩ and
-    the like. Tabs and line ends stay; CR LF becomes LF.
+    Tabs and line ends stay; CR LF becomes LF.
     """
-    return _UNSEEN.sub(_mark, text.replace("\r\n", "\n"))
-
-
-def _mark(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\u2421"
-    return f"⟨U+{code:04X}⟩"
+    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))

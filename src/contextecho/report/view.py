@@ -132,6 +132,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return tuple(g for g in self.analysis.guards if g.target == target and g.moved)
 
 
-def view(analysis: RunAnalysis) -> View:
+def view_of(analysis: RunAnalysis) -> View:
     """`analysis` with its plan read. Raises `DataError` if the plan is malformed."""
     return View(analysis=analysis, plan=read_plan(analysis.run))
