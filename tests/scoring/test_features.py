@@ -15,7 +15,7 @@ from contextecho.scoring.features import FEATURE_NAMES, fingerprint_patterns
 def test_features_of_a_hedged_reply_equal_a_hand_count() -> None:
     text = "I don't have personal preferences or favorites in the way humans do. As an AI, I can't."
     found = measure_features(text)
-    # "I don't have", "the way humans do", "As an AI", "I can't": 4 in under a hundred
+    # "I don't have", "the way humans do", "As an AI", "I can't"; under a hundred characters
     assert len(text) == 87
     assert found.hedge == 4.0
     assert (found.experiential, found.commitment, found.em_dashes, found.breaks) == (0, 0, 0, 0)

@@ -126,6 +126,6 @@ def _truncation(cells: Sequence[ScoredCell]) -> Iterator[str]:
             cut[at] = cut.get(at, 0) + 1
     for (target, arm), count in cut.items():
         yield (
-            f"{target}, {arm.value}: {count} replies were cut at the output budget and are not "
-            "scored; their length is not known, so lengths of this arm are too small"
+            f"{target}, {arm.value}: replies cut at the output budget and so not scored: {count}; "
+            "how long they would be is not known, so lengths of this arm are too small"
         )

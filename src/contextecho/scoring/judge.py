@@ -13,22 +13,21 @@ to see how far the judge agrees with itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from math import ceil
 
 import msgspec
 
 from contextecho.contexts import Request
 from contextecho.engine import (
-    Budget,
     Collection,
     Limits,
     Progress,
+    Purse,
     Reason,
     ask_requests,
     run_in_loop,
 )
-from contextecho.errors import BudgetError, UsageError
+from contextecho.errors import UsageError
 from contextecho.models import (
     Answer,
     Failed,
@@ -39,7 +38,6 @@ from contextecho.models import (
     Truncated,
     same_model,
 )
-from contextecho.scoring.allowance import left_of
 from contextecho.scoring.judgement import Judgement, read_judgement
 from contextecho.scoring.planned import read_planned
 from contextecho.scoring.rubric import Rubric, load_rubric
@@ -91,7 +89,7 @@ async def judge_run(
     rubric: Rubric | None = None,
     allow_self: bool = False,
     repeat_share: float = REPEAT_SHARE,
-    budget: Budget | None = None,
+    purse: Purse | None = None,
     progress: Progress | None = None,
     limits: Limits | None = None,
 ) -> Judging:
@@ -111,7 +109,7 @@ async def judge_run(
     bench = _Bench(store, run, judge.id, rubric, frozenset(own))
     asked: list[Collection] = []
 
-    async def ask(wanted: Sequence[tuple[_Item, int]], budget: Budget | None) -> None:
+    async def ask(wanted: Sequence[tuple[_Item, int]]) -> None:
         asked.append(
             await ask_requests(
                 {judge.id: [bench.requests(wanted)]},
@@ -120,21 +118,18 @@ async def judge_run(
                 {judge.id: judge},
                 total=len(wanted),
                 on_reply=bench.read,
-                budget=budget,
+                purse=purse,
                 progress=progress,
                 limits=limits or Limits(),
             )
         )
 
-    before = store.spend(run.id)
-    await ask([(item, _FIRST_SAMPLE) for item in bench.unread()], budget)
+    await ask([(item, _FIRST_SAMPLE) for item in bench.unread()])
     again = [(item, _RETRY_SAMPLE) for item in bench.unreadable()]
     again += [(item, _REPEAT_SAMPLE) for item in bench.unrepeated(repeat_share)]
-    remaining = left_of(budget, judge, before, store.spend(run.id))
-    if again and asked[0].reason is None and (budget is None or remaining):
-        with suppress(BudgetError):  # what is left is too little for one call
-            await ask(again, remaining)
-    return bench.result(asked[-1], out_of_budget=bool(again) and len(asked) == 1)
+    if again and asked[0].reason is None:
+        await ask(again)
+    return bench.result(asked[-1])
 
 
 def run_judging(
@@ -145,7 +140,7 @@ def run_judging(
     rubric: Rubric | None = None,
     allow_self: bool = False,
     repeat_share: float = REPEAT_SHARE,
-    budget: Budget | None = None,
+    purse: Purse | None = None,
     progress: Progress | None = None,
     limits: Limits | None = None,
 ) -> Judging:
@@ -157,7 +152,7 @@ def run_judging(
         rubric=rubric,
         allow_self=allow_self,
         repeat_share=repeat_share,
-        budget=budget,
+        purse=purse,
         progress=progress,
         limits=limits,
     )
@@ -256,7 +251,7 @@ class _Bench:
             )
             self._store.put_verdict(kept[key])
 
-    def result(self, last: Collection, *, out_of_budget: bool) -> Judging:
+    def result(self, last: Collection) -> Judging:
         """The counts as they stand after the last pass."""
         replies = sum(len(item.targets) for item in self._items)
         judged = sum(v.value is not None for v in self._first.values())
@@ -269,7 +264,7 @@ class _Bench:
             invalid=len(self._first) - judged,
             unjudged=replies - len(self._first),
             repeats=len(self._repeats),
-            reason=last.reason or (Reason.BUDGET if out_of_budget else None),
+            reason=last.reason,
             stopped=last.stopped_targets.get(self._judge),
             dollars=last.dollars,
         )

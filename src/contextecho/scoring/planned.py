@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -21,8 +22,9 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     positions: tuple[Position, ...]
     batteries: Mapping[str, Battery]
 
-    def __post_init__(self) -> None:
-        self._stimuli = {
+    @cached_property
+    def _stimuli(self) -> Mapping[tuple[str, str], Stimulus]:
+        return {
             (battery.id, stimulus.id): stimulus
             for battery in self.batteries.values()
             for stimulus in battery.stimuli

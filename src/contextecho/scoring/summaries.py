@@ -71,11 +71,10 @@ def _mean(
     scored = [(c, value) for c in cells if (value := c.value(measure)) is not None]
     # Scratch replies are one set shown at every position, so positions are no clusters there.
     shared = where.arm is Arm.SCRATCH
-    positions = _codes("" if shared else c.cell.position for c, _ in scored)
     estimate = cluster_mean_interval(
         [value for _, value in scored],
-        positions,
-        stimuli=_codes(c.cell.stimulus for c, _ in scored),
+        ["" if shared else c.cell.position for c, _ in scored],
+        stimuli=[c.cell.stimulus for c, _ in scored],
     )
     return ArmMean(
         target=where.target,
@@ -88,9 +87,3 @@ def _mean(
         n=len(scored),
         planned=len(cells),
     )
-
-
-def _codes(names: Iterable[str]) -> list[int]:
-    """The same names as small integers, in order of appearance."""
-    seen: dict[str, int] = {}
-    return [seen.setdefault(name, len(seen)) for name in names]
