@@ -132,8 +132,8 @@ def test_neutral_tools_have_as_many_parameters_and_say_nothing() -> None:
     made = session(user("go"), called("a", "Bash", command="ls", timeout=3), result("a", "x y z"))
     (taken,) = snapshots(made, "line:3")
     (tool,) = control(taken).tools
-    assert tool.name == "next_passage_1"
-    assert list(tool.parameters["properties"]) == ["passage_1", "passage_2"]
+    assert tool.name == "passage1"
+    assert list(tool.parameters["properties"]) == ["part1", "part2"]
 
 
 def test_scratch_is_the_system_prompt_alone(long_session: Session) -> None:

@@ -76,7 +76,7 @@ def _prose_control(session: Context, protocol: Protocol, counter: TokenCounter) 
     matcher = _Matcher(
         tools=tools,
         counter=counter,
-        prose=ProseReader(counter),
+        prose=ProseReader(),
         owed=context_tokens(Context(tools=session.tools), counter)
         - context_tokens(neutral, counter),
     )
@@ -92,11 +92,11 @@ def _neutral_tool(spec: ToolSpec, index: int) -> ToolSpec:
     """A tool with as many parameters as `spec`, whose names say nothing."""
     names = wording().control_tool
     properties = {
-        f"{names.parameter}_{i}": {"type": "string"}
+        f"{names.parameter}{i}": {"type": "string"}
         for i in range(1, max(1, len(spec.parameters["properties"])) + 1)
     }
     return ToolSpec(
-        name=f"{names.name}_{index}",
+        name=f"{names.name}{index}",
         description=spec.description,
         parameters={"type": "object", "properties": properties},
     )
@@ -133,22 +133,30 @@ class _Matcher:
         )
 
     def _part(self, part: str) -> str:
-        wanted = self.counter.count(part) + self.owed
-        words = self.prose.take(max(1, wanted))
         begin, end = len(part) - len(part.lstrip("\n")), len(part.rstrip("\n"))
-        replaced = f"{part[:begin]}{words}{part[end:]}"
-        self.owed = wanted - self.counter.count(replaced)
-        return replaced
+
+        def measure(words: str) -> int:
+            return self.counter.count(f"{part[:begin]}{words}{part[end:]}")
+
+        wanted = self.counter.count(part) + self.owed
+        words = self.prose.take(max(1, wanted), measure)
+        self.owed = wanted - measure(words)
+        return f"{part[:begin]}{words}{part[end:]}"
 
     def _call(self, call: ToolCall) -> ToolCall:
-        wanted = call_tokens(call, self.counter) + self.owed
         tool = self.tools[call.name]
-        (parameter, *_) = tool.parameters["properties"]
-        bare = ToolCall(id=call.id, name=tool.name, arguments={parameter: ""})
-        words = self.prose.take(max(1, wanted - call_tokens(bare, self.counter)))
-        replaced = msgspec.structs.replace(bare, arguments={parameter: words})
-        self.owed = wanted - call_tokens(replaced, self.counter)
-        return replaced
+        parameter = next(iter(tool.parameters["properties"]))
+
+        def with_words(words: str) -> ToolCall:
+            return ToolCall(id=call.id, name=tool.name, arguments={parameter: words})
+
+        def measure(words: str) -> int:
+            return call_tokens(with_words(words), self.counter)
+
+        wanted = call_tokens(call, self.counter) + self.owed
+        words = self.prose.take(max(1, wanted), measure)
+        self.owed = wanted - measure(words)
+        return with_words(words)
 
 
 @cache

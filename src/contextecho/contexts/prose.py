@@ -2,20 +2,20 @@
 
 The one thing to know: `ProseReader` reads through the prose from one piece to
 the next, so nothing is repeated until all of it is used up (62,000 characters
-and more), and hits a token count by measuring, with whatever counter is in use.
+and more), and finds the length of a piece by measuring, not by a table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import msgspec
 
 from contextecho.contexts.data import read_data
-from contextecho.contexts.tokens import TokenCounter
 
-_FIRST_GUESS = 4.6
-"""Characters a token of English prose holds, to begin with."""
+_CHARS_PER_TOKEN = 4.6
+"""Characters a token of English prose holds, for a first guess."""
 
 _ROUNDS = 4
 """Measurements for one piece; the third is almost always exact to a word."""
@@ -43,21 +43,22 @@ def load_control() -> ControlText:
 
 
 class ProseReader:
-    """Takes pieces of a wanted token count from the prose, one after the other."""
+    """Takes pieces of a wanted size from the prose, one after the other."""
 
-    def __init__(self, counter: TokenCounter) -> None:
-        self._counter = counter
+    def __init__(self) -> None:
         self._text = "\n\n".join(load_control().paragraphs) + "\n\n"
         self._at = 0
-        self._chars_per_token = _FIRST_GUESS
 
-    def take(self, tokens: int) -> str:
-        """The next piece, whole words, as near to `tokens` as words allow; at least one word."""
+    def take(self, tokens: int, measure: Callable[[str], int]) -> str:
+        """The next piece, whole words, which `measure` finds as near to `tokens` as words allow.
+
+        `measure` counts the piece with whatever it is put into. At least one word.
+        """
         best, best_miss = "", tokens
-        chars = tokens * self._chars_per_token
+        chars = tokens * _CHARS_PER_TOKEN
         for _ in range(_ROUNDS):
             piece = self._piece(round(chars))
-            counted = self._counter.count(piece.strip())
+            counted = measure(piece.strip())
             miss = abs(counted - tokens)
             if not best or miss < best_miss:
                 best, best_miss = piece, miss
@@ -65,8 +66,6 @@ class ProseReader:
                 break
             chars += (tokens - counted) * len(piece) / counted
         self._at = (self._at + len(best)) % len(self._text)
-        if best_miss <= tokens // 20 and tokens > 50:
-            self._chars_per_token = len(best) / tokens
         return best.strip()
 
     def _piece(self, chars: int) -> str:

@@ -79,7 +79,9 @@ def make_plan(
         positions=positions,
         arms=None if arms is None else tuple(dict.fromkeys(parse_arm(arm) for arm in arms)),
         batteries=None if batteries is None else tuple(dict.fromkeys(batteries)),
-        paraphrases=paraphrases or min(study.paraphrases, rules.paraphrases),
+        paraphrases=(
+            min(study.paraphrases, rules.paraphrases) if paraphrases is None else paraphrases
+        ),
         replicates=replicates,
         anchor=anchor,
         anchor_placement=placement,

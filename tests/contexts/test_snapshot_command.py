@@ -1,0 +1,106 @@
+"""`contextecho snapshot`: bytes on standard output, words for people on standard error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contextecho.contexts import load_protocol
+
+
+def snapshot(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "contextecho", "snapshot", *arguments],
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def synthetic_path(shared: Path) -> str:
+    return str(shared / "parity" / "synthetic_session.jsonl")
+
+
+@pytest.fixture
+def long_path(shared: Path) -> str:
+    return str(shared / "sessions" / "claude-code" / "entire-cd95adddad32-0.jsonl")
+
+
+@pytest.mark.parametrize("turn", ["451", "5000"])
+def test_published_text_is_the_references_prefix_to_the_byte(
+    shared: Path, synthetic_path: str, turn: str
+) -> None:
+    expected = json.loads((shared / "parity" / "reference_outputs.json").read_text())
+    done = snapshot(synthetic_path, "--at", turn, "--protocol", "published", "--format", "text")
+    assert done.returncode == 0
+    sha256 = hashlib.sha256(done.stdout).hexdigest()
+    assert sha256 == expected["prefix_synthetic"]["sha256"][turn]
+    assert b"Next: contextecho plan " in done.stderr
+    assert (b"ends at row turn 1202" in done.stderr) == (turn == "5000")
+
+
+def test_messages_are_what_is_sent_and_json_adds_hashes_and_indices(long_path: str) -> None:
+    messages = json.loads(snapshot(long_path, "--at", "300", "--format", "messages").stdout)
+    document = json.loads(snapshot(long_path, "--at", "300", "--format", "json").stdout)
+    assert document["context"]["messages"] == messages
+    assert messages[0]["role"] == "user"
+    assert document["position"]["row_turn"] == 300
+    assert len(document["context_sha256"]) == 64
+    assert document["tokens"] <= load_protocol("strict").budget
+
+
+def test_text_of_strict_stands_under_role_headers_without_a_last_newline(long_path: str) -> None:
+    done = snapshot(long_path, "--at", "step:40", "--budget", "1000")
+    assert done.stdout.startswith(b"--- SYSTEM ---\n")
+    assert b"\n\n--- ASSISTANT ---\n" in done.stdout
+    assert b"step 40" in done.stderr
+
+
+def test_arms_anchors_and_the_deployers_prompt(long_path: str, tmp_path: Path) -> None:
+    prompt = tmp_path / "system.txt"
+    prompt.write_text("You are Bo.\n")
+    done = snapshot(
+        long_path, "--at", "last", "--arm", "control+anchor", "--anchor", "V0", "--budget", "600",
+        "--system", str(prompt), "--format", "json",
+    )  # fmt: skip
+    document = json.loads(done.stdout)
+    assert document["context"]["system"] == "You are Bo.\n"
+    assert document["context"]["messages"][-2]["text"].startswith("[Reminder] You are an AI")
+    scratch = snapshot(long_path, "--at", "5", "--arm", "scratch", "--format", "messages")
+    assert scratch.stdout == b"[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--at", "5000"], b"ends at row turn 572"),
+        (["--at", "even:3"], b"is not one position"),
+        (["--at", "x"], b"is not a position policy"),
+        (["--at", "5", "--protocol", "loose"], b"there is no protocol"),
+        (["--at", "5", "--arm", "foreign"], b"there is no arm"),
+        (["--at", "5", "--budget", "0"], b"holds nothing"),
+        (["--at", "5", "--system", "/nowhere"], b"cannot be read"),
+        (
+            ["--at", "5", "--rendering", "native", "--protocol", "published"],
+            b"use --protocol strict",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    long_path: str, arguments: list[str], said: bytes
+) -> None:
+    done = snapshot(long_path, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == b""
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_missing_session_is_one_line() -> None:
+    done = snapshot("/nowhere.jsonl", "--at", "5")
+    assert (done.returncode, done.stderr.count(b"\n"), done.stdout) == (2, 1, b"")

@@ -1,0 +1,77 @@
+"""Studies as data: the bundled one, and what a wrong file is told."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from contextecho.contexts import Arm
+from contextecho.errors import DataError
+from contextecho.studies import load_study, study_ids
+
+TRAJECTORY = (files("contextecho.studies") / "catalog" / "trajectory.toml").read_text()
+
+
+def own(tmp_path: Path, *changes: tuple[str, str]) -> str:
+    """The bundled study as the user's own file, with changes."""
+    text = TRAJECTORY
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_trajectory_reports_the_gap_of_definition_1_and_the_anchors_effect() -> None:
+    study = load_study("trajectory")
+    contrasts = {c.id: (c.minus_from, c.minus) for c in study.contrasts}
+    assert contrasts["gap"] == (Arm.CONTROL, Arm.SESSION)
+    assert contrasts["restoration"] == (Arm.SESSION_ANCHOR, Arm.SESSION)
+    assert contrasts["distance-from-scratch"] == (Arm.SCRATCH, Arm.SESSION)
+    assert (study.protocol, study.anchor, study.paraphrases) == ("strict", "A", 10)
+    assert "trajectory" in study_ids()
+
+
+def test_a_users_file_is_a_study(tmp_path: Path) -> None:
+    path = own(tmp_path, ('id = "trajectory"', 'id = "mine"'))
+    assert load_study(path).id == "mine"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("paraphrases = 10", 'paraphrases = "ten"', r"\$\.paraphrases"),
+        ("paraphrases = 10", "paraphrases = 0", "`paraphrases` is 0"),
+        ("paraphrases = 10", "paraphrase = 10", "unknown keys: paraphrase"),
+        ("replicates = 1\n", "", "replicates"),
+        ('"scratch", ', "", "contrasts.distance-from-scratch needs arm scratch"),
+        ('"scratch", ', '"floor", ', r"\$\.arms"),
+        ('anchor = "A"', "", "`anchor` is missing"),
+        ('anchor = "A"', 'anchor = "Z"', '`anchor` is "Z"'),
+        ('protocol = "strict"', 'protocol = "loose"', '`protocol` is "loose"'),
+        ('anchor_placement = "user"', 'anchor_placement = "top"', '`anchor_placement` is "top"'),
+        ('id = "gap"', 'id = "gap"\nsign = 1', "unknown keys: contrasts.sign"),
+        ('id = "trajectory"', "id = trajectory", "cannot be read as TOML"),
+    ],
+)
+def test_a_wrong_key_is_one_line_with_file_and_key(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    path = own(tmp_path, (old, new))
+    with pytest.raises(DataError, match=said) as refused:
+        load_study(path)
+    assert str(refused.value).startswith(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_study_that_does_not_exist_names_those_that_do(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="use one of demo, trajectory"):
+        load_study("onset-sweep")
+    with pytest.raises(DataError, match="there is no study"):
+        load_study(str(tmp_path / "missing.toml"))
+    (tmp_path / "binary.toml").write_bytes(b"\xff\x00")
+    with pytest.raises(DataError, match="cannot be read as TOML"):
+        load_study(str(tmp_path / "binary.toml"))

@@ -1,0 +1,159 @@
+"""Plans: every cell once, ordered by prefix, and nothing left unsaid."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from rs_bpe.bpe import openai
+
+from contextecho.contexts import Arm, context_tokens
+from contextecho.errors import SessionError, UsageError
+from contextecho.sessions import Session, read_session
+from contextecho.studies import Plan, load_study, make_plan
+
+
+@pytest.fixture(scope="module")
+def long_session(shared: Path) -> Session:
+    return read_session(shared / "sessions" / "claude-code" / "entire-cd95adddad32-0.jsonl")
+
+
+def plan(session: Session, **choices: Any) -> Plan:
+    given = {"positions": "100,300,500", "paraphrases": 2, **choices}
+    return make_plan(load_study("trajectory"), session, ["openai/x"], **given)
+
+
+def test_a_plan_has_every_cell_once(long_session: Session) -> None:
+    made = plan(long_session, replicates=3)
+    # 3 positions x 4 arms x (5 coding-self + 5 negative controls) x 2 wordings x 3 replicates
+    assert len(made.cells) == 3 * 4 * 10 * 2 * 3
+    assert len({cell.id for cell in made.cells}) == len(made.cells)
+
+
+def test_scratch_is_asked_once_for_all_positions(long_session: Session) -> None:
+    made = plan(long_session)
+    keys = {made.request(cell).key for cell in made.cells}
+    # scratch has one prefix, the other three arms one a position
+    assert len(made.contexts) == 1 + 3 * 3
+    assert len(keys) == (1 + 3 * 3) * 10 * 2
+    assert len([cell for cell in made.cells if cell.arm is Arm.SCRATCH]) == 3 * 10 * 2
+
+
+def test_cells_of_one_target_and_prefix_stand_together(long_session: Session) -> None:
+    study = load_study("trajectory")
+    made = make_plan(
+        study, long_session, ["openai/x", "anthropic/y"], positions="100,300", paraphrases=1
+    )
+    runs = [
+        (cell.target, cell.prefix)
+        for cell, before in zip(made.cells, (None, *made.cells), strict=False)
+        if before is None or (cell.target, cell.prefix) != (before.target, before.prefix)
+    ]
+    assert len(runs) == len(set(runs)) == 2 * (1 + 2 * 3)
+    assert sum(len(cells) for _, cells in made.by_prefix()) == len(made.cells)
+
+
+def test_every_cell_makes_a_request_whose_context_is_its_arm(long_session: Session) -> None:
+    made = plan(long_session)
+    systems = {made.request(cell).context.system for cell in made.cells}
+    assert systems == {made.protocol.system}, "identical in all arms"
+    for cell in made.cells:
+        request = made.request(cell)
+        assert request.ask[0].role == "user"
+        assert (len(request.context.messages) == 0) == (cell.arm is Arm.SCRATCH)
+
+
+def test_tokens_are_counted_by_the_counter_that_is_given(long_session: Session) -> None:
+    class Exact:
+        name = "o200k"
+        vocabulary = openai.o200k_base()
+
+        def count(self, text: str) -> int:
+            return self.vocabulary.count(text)
+
+    made = plan(long_session, counter=Exact(), budget_tokens=3000)
+    assert made.token_counter == "o200k"
+    for sha256, context in made.contexts.items():
+        assert made.prefix_tokens[sha256] == context_tokens(context, Exact())
+    assert all(abs(ratio - 1) < 0.01 for ratio in made.control_ratio.values())
+    assert list(made.control_ratio) == [p.label for p in made.positions]
+
+
+def test_published_sends_one_wording_and_says_how_far_its_control_is_off(
+    long_session: Session,
+) -> None:
+    made = make_plan(
+        load_study("trajectory"), long_session, ["x/y"], protocol="published", positions="300"
+    )
+    assert {cell.paraphrase for cell in made.cells} == {0}
+    assert made.study.protocol == made.protocol.id == "published"
+    assert made.decoding.temperature is None
+    (ratio,) = made.control_ratio.values()
+    assert abs(ratio - 1) > 0.02
+    assert any("times the session's tokens" in note for note in made.notes)
+
+
+def test_arms_that_are_left_out_take_their_contrasts_with_them_and_it_is_said(
+    long_session: Session,
+) -> None:
+    made = plan(long_session, arms=["session", "control", "session"])
+    assert made.study.arms == (Arm.SESSION, Arm.CONTROL)
+    assert [contrast.id for contrast in made.study.contrasts] == ["gap"]
+    assert sum("is left out" in note for note in made.notes) == 3
+
+
+def test_what_the_session_could_not_give_is_in_the_notes(long_session: Session) -> None:
+    made = plan(long_session, positions="compactions", budget_tokens=1500)
+    assert any("row turns from the border" in note for note in made.notes)
+    assert any("compaction summary is not wholly in view" in note for note in made.notes)
+    assert all("\n" not in note for note in made.notes)
+
+
+def test_a_plan_is_the_same_twice_and_survives_storage(long_session: Session) -> None:
+    made = plan(long_session)
+    assert made == plan(long_session)
+    assert msgspec.json.decode(msgspec.json.encode(made), type=Plan) == made
+
+
+def test_cells_are_small(long_session: Session) -> None:
+    made = plan(long_session, replicates=100)
+    assert len(made.cells) > 20_000
+    assert sys.getsizeof(made.cells[0]) <= 120
+    one, other = made.cells[0], made.cells[1]
+    assert one.prefix is other.prefix, "strings are shared, not copied"
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"arms": ["foreign"]}, 'there is no arm "foreign"'),
+        ({"arms": []}, "needs an arm"),
+        ({"rendering": "html"}, 'there is no rendering "html"'),
+        ({"protocol": "loose"}, 'there is no protocol "loose"'),
+        ({"protocol": "published", "budget_tokens": 900}, "counts characters, always 30000"),
+        ({"anchor": "Z"}, 'there is no anchor "Z"'),
+        ({"placement": "top"}, 'there is no anchor placement "top"'),
+        ({"paraphrases": -1}, "-1 paraphrases ask nothing"),
+        ({"paraphrases": 0}, "0 paraphrases ask nothing"),
+        ({"replicates": 0}, "0 replicates ask nothing"),
+        ({"budget_tokens": 0}, "holds nothing"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_one_line(
+    long_session: Session, choices: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        plan(long_session, **choices)
+
+
+def test_a_plan_needs_a_target_and_a_session_that_reaches_its_first_position(
+    long_session: Session,
+) -> None:
+    study = load_study("trajectory")
+    with pytest.raises(UsageError, match="needs a target"):
+        make_plan(study, long_session, [])
+    with pytest.raises(SessionError, match="ends at row turn 572"):
+        make_plan(study, long_session, ["x/y"], positions="5000")
