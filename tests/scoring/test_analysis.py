@@ -174,7 +174,7 @@ def test_a_reply_that_is_no_answer_is_counted_and_never_scored(store: Store) -> 
         if scored.outcome != "answer":
             assert [scored.value(measure) for measure in Measure] == [None] * 4
     assert _one(analysis, Measure.LENGTH).pairs == 24
-    assert any("cut at the output budget and so not scored: 1" in note for note in analysis.notes)
+    assert any("not scored (session 1)" in note for note in analysis.notes)
 
 
 def test_a_verdict_on_a_reply_that_is_no_answer_is_not_used(store: Store) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextecho.cli.printing import print_json, printable, say_next
 from contextecho.errors import SessionError
 
 if TYPE_CHECKING:
@@ -46,15 +46,13 @@ def command(paths: tuple[Path, ...], as_json: bool) -> None:
     if not screens:
         raise unread[0][1] if len(unread) == 1 else _nothing(paths, len(unread))
     if as_json:
-        _print_json(screens, unread)
+        print_json(_document(screens, unread))
     elif len(screens) == 1 and not unread:
         _print_lines(_full(screens[0]))
     else:
         _print_lines(_listing(screens, unread))
     best = max(screens, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
-    click.echo(
-        f"Next: contextecho probe {shlex.quote(_visible(best.path))} --target MODEL", err=True
-    )
+    say_next("probe", _visible(best.path), "--target", "MODEL")
 
 
 def _screen_all(paths: Sequence[Path]) -> tuple[list[Screen], list[tuple[Path, SessionError]]]:
@@ -102,15 +100,16 @@ def _nothing(paths: Sequence[Path], unread: int) -> SessionError:
     return SessionError(what, where=where, todo="contextecho sessions list")
 
 
-def _print_json(screens: Sequence[Screen], unread: Sequence[tuple[Path, SessionError]]) -> None:
+def _document(
+    screens: Sequence[Screen], unread: Sequence[tuple[Path, SessionError]]
+) -> dict[str, Any]:
     import msgspec
 
-    document: dict[str, Any] = {
+    return {
         "label": screens[0].label,
         "sessions": msgspec.to_builtins(screens),
         "unread": [{"path": str(path), "reason": error.what} for path, error in unread],
     }
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -119,8 +118,8 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _visible(text: str) -> str:
-    """Words from a session file, fit for a terminal: what a reader cannot see is marked."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+    """Words from a session file, fit for one line of a terminal."""
+    return printable(text).replace("\n", " ")
 
 
 # One session

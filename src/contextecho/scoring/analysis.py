@@ -7,6 +7,7 @@ judge's verdicts come from the store.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -119,13 +120,14 @@ def _notes(
 
 def _truncation(cells: Sequence[ScoredCell]) -> Iterator[str]:
     """Long replies that were cut have no length, so an arm with more of them looks shorter."""
-    cut: dict[tuple[str, Arm], int] = {}
-    for scored in cells:
-        if scored.outcome is Outcome.TRUNCATED:
-            at = scored.cell.target, scored.cell.arm
-            cut[at] = cut.get(at, 0) + 1
-    for (target, arm), count in cut.items():
+    cut = Counter(
+        (scored.cell.target, scored.cell.arm)
+        for scored in cells
+        if scored.outcome is Outcome.TRUNCATED
+    )
+    for target in dict.fromkeys(target for target, _ in cut):
+        arms = ", ".join(f"{arm.value} {cut[target, arm]}" for arm in Arm if cut[target, arm])
         yield (
-            f"{target}, {arm.value}: replies cut at the output budget and so not scored: {count}; "
-            "how long they would be is not known, so lengths of this arm are too small"
+            f"{target}: replies cut at the output budget are not scored ({arms}); how long they "
+            "would be is not known, so an arm with more of them looks shorter than it is"
         )

@@ -19,6 +19,7 @@ import msgspec
 
 from contextecho.contexts import Request
 from contextecho.engine import (
+    DEFAULT_LIMITS,
     Collection,
     Limits,
     Progress,
@@ -91,7 +92,7 @@ async def judge_run(
     repeat_share: float = REPEAT_SHARE,
     purse: Purse | None = None,
     progress: Progress | None = None,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Judging:
     """Judge every reply of `run` that has no verdict of this judge under this rubric.
 
@@ -120,7 +121,7 @@ async def judge_run(
                 on_reply=bench.read,
                 purse=purse,
                 progress=progress,
-                limits=limits or Limits(),
+                limits=limits,
             )
         )
 
@@ -142,7 +143,7 @@ def run_judging(
     repeat_share: float = REPEAT_SHARE,
     purse: Purse | None = None,
     progress: Progress | None = None,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Judging:
     """`judge_run` from ordinary code; closes the judge. Raises `KeyboardInterrupt` on SIGINT."""
     work = judge_run(

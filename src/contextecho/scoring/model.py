@@ -21,7 +21,8 @@ class Measure(StrEnum):
     """What is contrasted."""
 
     REGISTER = "register"  # judge, 0 (drifted) .. 3 (fully assistant)
-    COMPLIANCE = "compliance"  # share of replies that keep the contract, 0..1
+    COMPLIANCE = "compliance"  # share of replies that keep the contract, 0..1; of negative
+    # controls: that hold the right answer
     LENGTH = "length"  # log10 of the reply's characters; contrasts are reported as ratios
     FINGERPRINT = "fingerprint"  # PC1 of the six features, pooled over arms
 
@@ -60,6 +61,8 @@ class ArmMean(msgspec.Struct, frozen=True, kw_only=True):
 class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     """A difference between arms on paired cells: Definition 1 and its kin.
 
+    `minus_from` minus `minus`; of lengths, `minus_from` over `minus`, a ratio of
+    geometric means, whose interval is a ratio's too (`p` is of the log ratio).
     `scope` is "overall", "category:NAME" or "position:LABEL"; `family` names
     the Holm family, `p_holm` is adjusted within it.
     """
