@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextecho.cli.finding import find_path
 from contextecho.cli.printing import print_json, printable, say_next
 from contextecho.errors import SessionError
 
@@ -31,17 +32,17 @@ _LEGEND = (
 
 
 @click.command()
-@click.argument(
-    "paths", metavar="SESSION|DIR...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("sessions", metavar="SESSION|DIR...", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(paths: tuple[Path, ...], as_json: bool) -> None:
+def command(sessions: tuple[str, ...], as_json: bool) -> None:
     """Screen sessions for changes of register: a screen, never a diagnosis.
 
     Shows how the model's own voice changes within a session: hedges, first-person
     experience, commitments, dashes, paragraph breaks and length, with final answers and
-    commentary between tool calls kept apart. Reads files only; asks no model.
+    commentary between tool calls kept apart. Reads files only; asks no model. `latest` is
+    the newest session on this machine.
     """
+    paths = [find_path(text) for text in sessions]
     screens, unread = _screen_all(paths)
     if not screens:
         raise unread[0][1] if len(unread) == 1 else _nothing(paths, len(unread))
