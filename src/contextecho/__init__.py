@@ -1,4 +1,4 @@
-"""ContextEcho: is the model at the end of a long session still the one that was shipped?
+"""ContextEcho tells whether the model at the end of a long session is still the one shipped.
 
 The usual four calls::
 

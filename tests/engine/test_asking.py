@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextecho.contexts import Context, Decoding, Message, Request
-from contextecho.engine import Budget, Limits, ask_requests, collect, run_in_loop
+from contextecho.engine import Budget, Limits, Purse, ask_requests, collect, run_in_loop
 from contextecho.errors import UsageError
 from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Truncated
 from contextecho.store import open_store
@@ -76,7 +76,7 @@ async def test_two_targets_share_one_budget(store, limits):
     run = store.begin_run(plan, "s", {})
     models = {target: ScriptedModel(target) for target in plan.targets}
     collection = await collect(
-        plan, store, run, models, budget=Budget.parse("6000tok"), limits=limits
+        plan, store, run, models, purse=Purse(Budget.parse("6000tok")), limits=limits
     )
     total = collection.spend.total
     assert 5000 < total.input + total.output <= 6000
@@ -103,7 +103,7 @@ async def test_a_budget_that_cannot_be_counted_leaves_the_progress_closed(store,
             store,
             run,
             {"openai/one": ScriptedModel("openai/one")},
-            budget=Budget.parse("1usd"),
+            purse=Purse(Budget.parse("1usd")),
             progress=Watched(),
             limits=limits,
         )
@@ -160,8 +160,8 @@ def test_whatever_happens_it_ends_and_every_request_is_accounted_for(
     model = ScriptedModel("openai/one", script)
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
         run = store.begin_run(plan, "s", {})
-        spending = Budget.parse(f"{budget}tok") if budget else None
-        work = collect(plan, store, run, {model.id: model}, budget=spending, limits=limits)
+        purse = Purse(Budget.parse(f"{budget}tok")) if budget else None
+        work = collect(plan, store, run, {model.id: model}, purse=purse, limits=limits)
         got = asyncio.run(asyncio.wait_for(work, timeout=20))
         replies = [stored.reply for stored in store.replies(run.id)]
     assert got.done + got.failed + got.missing == got.total == 16

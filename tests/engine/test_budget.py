@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.engine import Budget, Reason, collect
+from contextecho.engine import Budget, Purse, Reason, collect
 from contextecho.engine.budget import Unit
 from contextecho.errors import BudgetError, UsageError
 from contextecho.models import Answer, Failed, FailureKind, Usage
@@ -63,7 +63,9 @@ def test_scales_multiply(number, scale, unit):
 
 async def spend(store, plan, model, budget, limits):
     run = store.begin_run(plan, "s", {})
-    return await collect(plan, store, run, {model.id: model}, budget=budget, limits=limits)
+    return await collect(
+        plan, store, run, {model.id: model}, purse=Purse(budget) if budget else None, limits=limits
+    )
 
 
 def billing(input: int, output: int) -> ScriptedModel:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from contextecho.engine import Budget, Collection, Limits, Reason, collect
+from contextecho.engine import Budget, Collection, Limits, Purse, Reason, collect
 from contextecho.models import open_model
 from contextecho.store import Store, open_store
 from contextecho.studies import Plan
@@ -117,7 +117,7 @@ async def test_a_server_that_is_down_stops_the_target(store, limits):
 
 async def test_a_budget_holds_against_what_the_server_bills(store, limits):
     async with FakeProvider() as provider:
-        collection = await gather(store, provider, limits, budget=Budget.parse("5ktok"))
+        collection = await gather(store, provider, limits, purse=Purse(Budget.parse("5ktok")))
         assert collection.reason is Reason.BUDGET
         assert provider.billed_input + provider.billed_output <= 5000
         assert collection.done > 0

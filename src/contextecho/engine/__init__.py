@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from contextecho.engine.asking import Collection, Reason, Work, ask_requests, run_in_loop
-from contextecho.engine.budget import Budget
+from contextecho.engine.budget import Budget, Purse
 from contextecho.engine.collect import collect, run_collection
 from contextecho.engine.cost import price_spend
 from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
-from contextecho.engine.pace import Limits
+from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress, Tally, open_progress
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "Budget",
     "Collection",
     "Estimate",
     "Limits",
     "Progress",
+    "Purse",
     "Range",
     "Reason",
     "Tally",

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from contextecho.contexts import Request
-from contextecho.engine.budget import Budget, Purse
+from contextecho.engine.budget import Purse
 from contextecho.engine.cost import price_spend
 from contextecho.engine.lane import Job, Lane, OnReply
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
@@ -65,7 +65,7 @@ async def ask_requests(
     *,
     total: int,
     on_reply: OnReply | None = None,
-    budget: Budget | None = None,
+    purse: Purse | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Collection:
@@ -74,6 +74,8 @@ async def ask_requests(
     `total` is the number of distinct requests in `work`, which is read only as
     fast as it is asked. `on_reply(request, reply)` is called once for each request, with
     the reply that settles it (from the store or new) or its last failure.
+
+    A `purse` can pay for several calls of this function; none without a bound.
 
     Raises `BudgetError` when the budget is too small for the first call, `UsageError` when
     it is in dollars and a price is not known, or when another process collects this run.
@@ -85,7 +87,7 @@ async def ask_requests(
         store=store,
         run_id=run_id,
         limits=limits,
-        purse=Purse(budget) if budget else None,
+        purse=purse,
         tally=tally,
         progress=progress,
         on_reply=on_reply,

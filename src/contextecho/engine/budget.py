@@ -148,6 +148,7 @@ class Purse:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.spent = 0.0
+        self.calls = 0
         self.calls_out = 0
         self._reserved = 0.0
 
@@ -156,6 +157,7 @@ class Purse:
         if self.spent + self._reserved + worst > self.budget.limit:
             return False
         self._reserved += worst
+        self.calls += 1
         self.calls_out += 1
         return True
 

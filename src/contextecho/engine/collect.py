@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from contextecho.contexts import Request
 from contextecho.engine.asking import Collection, Work, ask_requests, run_in_loop
-from contextecho.engine.budget import Budget
+from contextecho.engine.budget import Purse
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress
 from contextecho.models import Model
@@ -25,7 +25,7 @@ async def collect(
     run: RunInfo,
     models: Mapping[str, Model],
     *,
-    budget: Budget | None = None,
+    purse: Purse | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Collection:
@@ -39,7 +39,7 @@ async def collect(
         run.id,
         models,
         total=store.count_requests(run.id),
-        budget=budget,
+        purse=purse,
         progress=progress,
         limits=limits,
     )
@@ -51,12 +51,12 @@ def run_collection(
     run: RunInfo,
     models: Mapping[str, Model],
     *,
-    budget: Budget | None = None,
+    purse: Purse | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Collection:
     """`collect` from ordinary code; closes the models. Raises `KeyboardInterrupt` on SIGINT."""
-    work = collect(plan, store, run, models, budget=budget, progress=progress, limits=limits)
+    work = collect(plan, store, run, models, purse=purse, progress=progress, limits=limits)
     return run_in_loop(work, models.values())
 
 

@@ -6,16 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from contextecho.models import Model, Price, Usage, find_price
+from contextecho.models import Model, Price, Usage, answers_here, find_price
 from contextecho.store import Spend
-
-# Answers from these cost no money.
-_FREE_PROVIDERS = frozenset({"local", "simulated", "recorded"})
-
-
-def is_free(target: str) -> bool:
-    """Whether a target costs no money, to judge by its name."""
-    return target.partition("/")[0] in _FREE_PROVIDERS
 
 
 def price_spend(spend: Spend, models: Mapping[str, Model]) -> float | None:
@@ -27,7 +19,7 @@ def price_spend(spend: Spend, models: Mapping[str, Model]) -> float | None:
     """
     dollars = 0.0
     for target, ledger in spend.by_target.items():
-        if is_free(target) or (target in models and models[target].free):
+        if answers_here(target) or (target in models and models[target].free):
             continue
         price = find_price(target)
         if price is None or ledger.unreported or _beyond(price, ledger.longest):

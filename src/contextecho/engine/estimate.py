@@ -15,9 +15,8 @@ import msgspec
 
 from contextecho import stats  # by the door: its scipy is loaded only for the detectable gap
 from contextecho.contexts import EstimateCounter
-from contextecho.engine.cost import is_free
 from contextecho.engine.pace import DEFAULT_LIMITS
-from contextecho.models import Price, Usage, find_price
+from contextecho.models import Price, Usage, answers_here, find_price
 from contextecho.stimuli import StimulusKind
 from contextecho.store import Store
 from contextecho.studies import Cell, Plan
@@ -210,7 +209,7 @@ def _target_estimate(
 
 
 def _dollars(target: str, usage: Usage, output: Range) -> Range | None:
-    if is_free(target):
+    if answers_here(target):
         return Range(0.0, 0.0, 0.0)
     price = find_price(target)
     if price is None:
@@ -227,7 +226,7 @@ def _price(price: Price, usage: Usage, output: float) -> float:
 def _seconds(target: str, requests: int, read_tokens: int, written_tokens: float) -> float:
     if _is_local(target):
         return read_tokens / LOCAL_READ_RATE + written_tokens / LOCAL_WRITE_RATE
-    if is_free(target):
+    if answers_here(target):
         return 0.0  # simulated or recorded: no time worth a word
     return SECONDS_A_CALL * math.ceil(requests / DEFAULT_LIMITS.concurrency)
 

@@ -148,7 +148,7 @@ class Lane:
             return True
         self._agenda.put_back(item)
         if not purse.calls_out:  # nothing could yet leave room
-            if self._job.tally.calls == 0:
+            if not purse.calls:
                 raise BudgetError(
                     f"{purse.budget} is too little for the first call, which may take up to"
                     f" {item.worst:.4g} {purse.budget.unit}",

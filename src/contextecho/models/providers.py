@@ -120,6 +120,11 @@ _SNAPSHOT = re.compile(r"-(latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}|v\d+
 _SERVING = re.compile(r"(?<=-instruct)(-\d{4})?-(turbo|tput|lite|fp8)$")
 
 
+def answers_here(target: str) -> bool:
+    """Whether a target answers on this machine, and so for no money and without a key."""
+    return target.partition("/")[0] in _OURS
+
+
 def same_model(a: str, b: str) -> bool:
     """Whether two targets are one model: the same name through any provider or snapshot.
 

@@ -14,6 +14,7 @@ from contextecho.sessions.discovery import (
     retention_warning,
     session_roots,
 )
+from contextecho.sessions.example import example_session
 from contextecho.sessions.model import (
     Compaction,
     Content,
@@ -41,6 +42,7 @@ __all__ = [
     "Speaker",
     "Turn",
     "discover",
+    "example_session",
     "read_session",
     "retention_warning",
     "session_roots",

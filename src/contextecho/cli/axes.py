@@ -1,0 +1,91 @@
+"""The options that `plan` and `probe` share: what to ask whom, where, and on which fork.
+
+The one thing to know: an option that is not given leaves the choice to the
+study and the protocol, so nothing here has a default of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from contextecho.studies import Plan
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.argument("session"),
+    click.option(
+        "--target", "-t", "targets", multiple=True, required=True, metavar="PROVIDER/MODEL",
+        help="Who is asked: openai/gpt-4.1, local, simulated, ... May be given several times.",
+    ),
+    click.option("--judge", "-j", default="none", show_default=True, metavar="PROVIDER/MODEL",
+                 help="Who scores the register; none leaves the judge-free measures."),
+    click.option("--study", default="trajectory", show_default=True,
+                 help="Catalog id or TOML file."),
+    click.option("--positions", metavar="POLICY",
+                 help="compactions, even:N, onset, last, or turns: 100,1300,step:40."),
+    click.option("--padding", type=int, help="Row turns before and after each compaction."),
+    click.option("--arms", metavar="A,B,..",
+                 help="Of scratch, control, session, session+anchor, control+anchor."),
+    click.option("--battery", "batteries", multiple=True, metavar="ID|FILE",
+                 help="What is asked; may be given several times."),
+    click.option("--n", "paraphrases", type=int, help="Wordings of each question, 1 to 10."),
+    click.option("--replicates", type=int, help="Samples of each wording."),
+    click.option("--protocol", type=click.Choice(["strict", "published"])),
+    click.option("--rendering", type=click.Choice(["native", "native-text", "quoted"])),
+    click.option("--context", "budget_tokens", type=int, metavar="TOKENS",
+                 help="Length of the forks' prefixes."),
+    click.option("--max-output", "max_output_tokens", type=int, metavar="TOKENS",
+                 help="Longest answer; reasoning models need more than the protocol's."),
+    click.option("--anchor", metavar="RECIPE", help="V0, V2, A, C, neutral, small, medium, large."),
+    click.option("--placement", type=click.Choice(["user", "system"]), help="Of the anchor."),
+    click.option("--system", "system_file", type=click.Path(path_type=Path),
+                 help="The deployer's own system prompt, for all arms."),
+    click.option("--store", type=click.Path(path_type=Path), default=".contextecho",
+                 show_default=True, help="Where replies are kept."),
+)  # fmt: skip
+
+
+def axes(function: F) -> F:
+    """Add the shared options to a command."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def plan_from(session: str, choices: dict[str, Any]) -> Plan:
+    """The plan that the shared options ask for; takes from `choices` what belongs to it."""
+    from contextecho.api import plan
+    from contextecho.cli.finding import find_session, read_text
+
+    arms = choices["arms"]
+    system_file = choices["system_file"]
+    return plan(
+        find_session(session),
+        target=choices["targets"],
+        study=choices["study"],
+        positions=choices["positions"],
+        padding=choices["padding"],
+        arms=[arm.strip() for arm in arms.split(",")] if arms else None,
+        batteries=list(choices["batteries"]) or None,
+        paraphrases=choices["paraphrases"],
+        replicates=choices["replicates"],
+        protocol=choices["protocol"],
+        rendering=choices["rendering"],
+        budget_tokens=choices["budget_tokens"],
+        max_output_tokens=choices["max_output_tokens"],
+        anchor=choices["anchor"],
+        placement=choices["placement"],
+        system=read_text(system_file, "--system") if system_file else None,
+    )
+
+
+def judge_from(choices: dict[str, Any]) -> str | None:
+    """The judge, None for `none`."""
+    judge: str = choices["judge"]
+    return None if judge == "none" else judge

@@ -1,0 +1,43 @@
+"""From what a user types to a session: a path, or `latest`, the newest on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextecho.sessions import Session
+
+
+def find_session(text: str) -> Session:
+    """Read the session that `text` names. Raises `SessionError` or `UsageError`."""
+    from contextecho.sessions import read_session
+
+    return read_session(find_path(text))
+
+
+def find_path(text: str) -> Path:
+    """The path that `text` names; for `latest` the newest session found on this machine."""
+    from contextecho.errors import UsageError
+    from contextecho.sessions import discover
+
+    if text != "latest":
+        return Path(text)
+    found = discover()
+    if not found:
+        raise UsageError(
+            "no session found where Claude Code keeps them", where="latest", todo="name a file"
+        )
+    return found[0].path
+
+
+def read_text(file: Path, option: str) -> str:
+    """The text of a file that an option names."""
+    from contextecho.errors import UsageError
+
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            "cannot be read as UTF-8 text", where=str(file), todo=f"give {option} a text file"
+        ) from error

@@ -1,0 +1,143 @@
+"""`contextecho plan`: what a probe would ask, cost and be able to detect. Sends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from contextecho.cli.axes import axes, judge_from, plan_from
+from contextecho.cli.printing import print_json, say_next
+
+if TYPE_CHECKING:
+    from contextecho.engine import Estimate, Range, TargetEstimate
+    from contextecho.studies import Plan
+
+
+@click.command()
+@axes
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(session: str, as_json: bool, **choices: Any) -> None:
+    """Say what probing SESSION (a path, or `latest`) would ask, cost and be able to detect."""
+    plan = plan_from(session, choices)
+    estimate = estimate_from(plan, choices)
+    if as_json:
+        print_json(_document(plan, estimate))
+    else:
+        for line in lines(plan, estimate):
+            click.echo(line)
+    say_next("probe", session, *(word for t in choices["targets"] for word in ("--target", t)))
+
+
+def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
+    """Estimate `plan`, less what the named store holds already."""
+    from contextecho.engine import estimate_plan
+    from contextecho.store import open_store
+
+    path: Path = choices["store"]
+    judge = judge_from(choices)
+    if not path.exists():
+        return estimate_plan(plan, judge=judge)
+    with open_store(path) as store:
+        return estimate_plan(plan, judge=judge, store=store)
+
+
+def lines(plan: Plan, estimate: Estimate) -> Iterator[str]:
+    """The plan for a human, before anything is spent."""
+    yield f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}"
+    yield f"  arms       {', '.join(plan.study.arms)}"
+    yield f"  asked      {', '.join(plan.batteries)}, {plan.study.paraphrases} wordings each"
+    yield from _positions(plan)
+    yield (
+        f"  cells      {estimate.cells:,}, {estimate.requests:,} distinct requests"
+        + (f", {estimate.stored:,} of them in the store" if estimate.stored else "")
+    )
+    for target in estimate.targets:
+        yield from _target(target)
+    yield f"  time       about {_duration(estimate.seconds)}"
+    yield f"  detects    {_detects(estimate)}"
+    yield f"  tokens by  {estimate.token_counter}"
+    yield from (f"  note       {note}" for note in plan.notes)
+
+
+def _positions(plan: Plan) -> Iterator[str]:
+    yield "  forks at   label             row turn   step  prompt  prefix tokens  control/session"
+    for snapshot in plan.snapshots:
+        at = snapshot.position
+        ratio = plan.control_ratio.get(at.label)
+        yield (
+            f"             {at.label:<16} {at.row_turn:>9,} {at.step:>6,} {at.prompt:>7,}"
+            f" {snapshot.tokens:>14,}  {'' if ratio is None else f'{ratio:.3f}':>15}"
+        )
+
+
+def _target(target: TargetEstimate) -> Iterator[str]:
+    role = "judge     " if target.judges else "target    "
+    yield (
+        f"  {role} {target.target}: {target.requests:,} requests on {target.prefixes} prefixes, "
+        f"{target.input_tokens:,} tokens in ({target.cached_tokens:,} from the prefix cache), "
+        f"{_tokens(target.output_tokens)} out"
+    )
+    yield f"             {_money(target)}"
+
+
+def _tokens(span: Range) -> str:
+    return f"{span.low:,.0f}-{span.high:,.0f} (about {span.expected:,.0f})"
+
+
+def _money(target: TargetEstimate) -> str:
+    if target.dollars is None or target.dollars_uncached is None:
+        return "price unknown: budget it in tokens (--budget 2Mtok)"
+    if not target.dollars.high:
+        return "free"
+    return (
+        f"${target.dollars.low:.2f}-{target.dollars.high:.2f}, about ${target.dollars.expected:.2f}"
+        f" (without prefix caching about ${target.dollars_uncached.expected:.2f})"
+    )
+
+
+def _detects(estimate: Estimate) -> str:
+    design = f"{estimate.positions} positions x {estimate.pairs_per_position} pairs"
+    if estimate.detectable_gap is None:
+        return f"nothing that could be told from chance ({design})"
+    return (
+        f"a register gap of {estimate.detectable_gap:.2f} or more on the 0-3 scale, "
+        f"4 times in 5 ({design})"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _document(plan: Plan, estimate: Estimate) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "study": msgspec.to_builtins(plan.study),
+        "session": plan.session,
+        "session_sha256": plan.session_sha256,
+        "protocol": plan.protocol.id,
+        "targets": plan.targets,
+        "positions": [
+            {
+                **msgspec.to_builtins(snapshot.position),
+                "prefix_tokens": snapshot.tokens,
+                "prefix_chars": snapshot.chars,
+                "summary_kept": snapshot.summary_kept,
+                "control_ratio": plan.control_ratio.get(snapshot.position.label),
+            }
+            for snapshot in plan.snapshots
+        ],
+        "estimate": {
+            **msgspec.to_builtins(estimate),
+            "dollars": estimate.dollars,
+            "dollars_uncached": estimate.dollars_uncached,
+            "seconds": estimate.seconds,
+        },
+        "notes": plan.notes,
+    }

@@ -1,0 +1,151 @@
+"""`contextecho probe`: fork a session, ask a model on each fork, score and report.
+
+The one thing to know: the same command continues. Whatever ends it (an error, the
+budget, a kill), what was collected stays, and is not asked again.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from contextecho.cli.axes import axes, judge_from, plan_from
+from contextecho.cli.plan import estimate_from, lines
+from contextecho.cli.printing import print_json, say, say_next
+from contextecho.errors import BudgetError, IncompleteError, ProviderError, UsageError
+
+if TYPE_CHECKING:
+    from contextecho.api import Run
+    from contextecho.engine import Estimate
+
+ASK_ABOVE_DOLLARS = 1.0
+
+
+@click.command()
+@axes
+@click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
+@click.option("--base-url", help="Address of an OpenAI- or Anthropic-compatible server.")
+@click.option("--key-env", metavar="NAME", help="Variable that holds the targets' key.")
+@click.option("--header", "headers", multiple=True, metavar="NAME: VALUE", help="Extra header.")
+@click.option("--judge-base-url", help="The judge's server, if it is another one.")
+@click.option("--judge-key-env", metavar="NAME", help="Variable that holds the judge's key.")
+@click.option("--allow-self-judging", is_flag=True, help="Let a target judge itself; marked.")
+@click.option("--timeout", type=float, default=300.0, show_default=True, help="Of a call, seconds.")
+@click.option("--attempts", type=click.IntRange(1), default=6, show_default=True, help="A request.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Also write the report here.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask before spending.")
+@click.option("--quiet", "-q", is_flag=True, help="No plan, no progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON.")
+def command(session: str, **choices: Any) -> None:
+    """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
+    from contextecho.api import collect
+    from contextecho.engine import Limits, open_progress
+
+    plan = plan_from(session, choices)
+    if not choices["quiet"]:
+        estimate = estimate_from(plan, choices)
+        for line in lines(plan, estimate):
+            say(line)
+        _confirm(estimate, yes=choices["yes"])
+    target_reach, judge_reach = _reaches(choices)
+    run = collect(
+        plan,
+        judge=judge_from(choices),
+        budget=choices["budget"],
+        store=choices["store"],
+        reach=target_reach,
+        judge_reach=judge_reach,
+        allow_self_judging=choices["allow_self_judging"],
+        progress=open_progress(quiet=choices["quiet"]),
+        limits=Limits(attempts=choices["attempts"]),
+    )
+    _show(run, choices["output"], as_json=choices["as_json"])
+    _end(run)
+
+
+def _confirm(estimate: Estimate, *, yes: bool) -> None:
+    """Ask before spending, on a terminal and above a dollar."""
+    dollars = estimate.dollars
+    worst = None if dollars is None else dollars.high
+    cheap = worst is not None and worst <= ASK_ABOVE_DOLLARS
+    if yes or cheap or not estimate.requests or not sys.stdin.isatty():
+        return
+    cost = "an unknown amount" if worst is None else f"up to ${worst:.2f}"
+    click.confirm(f"This may cost {cost}. Go on?", abort=True, err=True)
+
+
+def _reaches(choices: dict[str, Any]) -> tuple[Any, Any]:
+    from contextecho.api import Reach
+
+    targets = Reach(
+        base_url=choices["base_url"],
+        key_env=choices["key_env"],
+        headers=dict(map(_header, choices["headers"])),
+        timeout=choices["timeout"],
+    )
+    if choices["judge_base_url"] is None and choices["judge_key_env"] is None:
+        return targets, None
+    judge = Reach(
+        base_url=choices["judge_base_url"],
+        key_env=choices["judge_key_env"],
+        timeout=choices["timeout"],
+    )
+    return targets, judge
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError(f"not a header: {name!r}", where="--header", todo="write NAME: VALUE")
+    return name.strip(), value.strip()
+
+
+def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
+    """The analysis on stdout, the report in a file if one was named."""
+    from contextecho.report import brief, write_report
+    from contextecho.scoring import analyse_run
+    from contextecho.store import open_store
+
+    with open_store(run.store, create=False) as store:
+        analysis = analyse_run(store, store.find_run(run.info.id))
+    if as_json:
+        print_json(analysis)
+    else:
+        click.echo(brief(analysis))
+    if output is not None:
+        write_report(analysis, output)
+        say(f"wrote {output}")
+
+
+def _end(run: Run) -> None:
+    """Name the next command; leave with the exit code that the run's state asks for."""
+    collection, judging = run.collection, run.judging
+    for target, why in collection.stopped_targets.items():
+        say(f"{target} was given up: {why}")
+    reason = collection.reason or (judging.reason if judging else None)
+    again = f"run {run.info.id} is kept in {run.store}; the same command continues it"
+    if reason == "budget":
+        raise BudgetError("the budget is used up", where=_state(run), todo=again)
+    if collection.stopped_targets and not collection.done + collection.reused:
+        raise ProviderError("no target answered", where=_state(run), todo=again)
+    if not collection.complete:
+        raise IncompleteError("not every cell has a reply", where=_state(run), todo=again)
+    if judging and judging.stopped:
+        raise ProviderError(f"the judge was given up: {judging.stopped}", todo=again)
+    if judging and judging.unjudged:
+        raise IncompleteError(f"{judging.unjudged} replies are not judged", todo=again)
+    say_next("report", run.info.id, *_store_words(run), "-o", "report.html")
+
+
+def _store_words(run: Run) -> tuple[str, ...]:
+    from contextecho.api import DEFAULT_STORE
+
+    return () if str(run.store) == DEFAULT_STORE else ("--store", str(run.store))
+
+
+def _state(run: Run) -> str:
+    c = run.collection
+    return f"{c.done + c.reused} of {c.total} requests answered, {c.failed} failed"
