@@ -5,7 +5,7 @@
 Each contender runs in a process of its own. (a) keeps the list of all records,
 as a reader without an index must; (b) only parses and lets go, the floor for
 anything that looks at every byte; (c) is ours: index the session and cut twelve
-snapshots of 30,000 characters, evenly spaced. Printed: wall and CPU seconds,
+snapshots under the strict protocol, evenly spaced. Printed: wall and CPU seconds,
 peak resident memory, and ratios. Targets: (c) at least 4 times faster than (a),
 with at most a tenth of its memory.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -25,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 SNAPSHOTS = 12
-SNAPSHOT_CHARS = 30_000
 WORDS = [
     *("the", "session", "index", "returns", "a", "reader", "for", "each", "record", "and", "it"),
     *("keeps", "no", "text", "while", "tests", "run", "over", "files", "that", "the", "client"),
@@ -60,9 +60,13 @@ def main() -> None:
 
 
 def measure(contender: Callable[[Path], str], path: Path) -> dict[str, Any]:
-    """Wall and CPU seconds and peak resident memory of one contender, in this process."""
+    """Wall and CPU seconds and peak resident memory of one contender, in this process.
+
+    Imports are made before the clock starts; the memory they take is counted.
+    """
     import resource
 
+    contender(Path(os.devnull))
     wall, cpu = time.perf_counter(), time.process_time()
     did = contender(path)
     return {
@@ -87,24 +91,19 @@ def orjson_pass(path: Path) -> str:
 
 
 def ours(path: Path) -> str:
+    from contextecho.contexts import EstimateCounter, find_positions, load_protocol, take_snapshot
     from contextecho.sessions import read_session
 
+    if path == Path(os.devnull):
+        return ""
     session = read_session(path)
-    ends = [session.row_turns * (n + 1) // SNAPSHOTS for n in range(SNAPSHOTS)]
-    chars = sum(cut_snapshot(session, end) for end in ends)
-    return f"{len(session.turns)} turns, {SNAPSHOTS} snapshots of {chars // SNAPSHOTS} characters"
-
-
-def cut_snapshot(session: Any, row_turn: int) -> int:
-    """Load the last 30,000 characters before a row turn; how many were loaded."""
-    from bisect import bisect_right
-
-    end = bisect_right(session.turns, row_turn, key=lambda turn: turn.row_turn)
-    start, chars = end, 0
-    while start > 0 and chars < SNAPSHOT_CHARS:
-        start -= 1
-        chars += session.turns[start].chars
-    return sum(len(content.text) for content in session.contents(session.turns[start:end]))
+    protocol, counter = load_protocol("strict"), EstimateCounter()
+    snapshots = [
+        take_snapshot(session, position, protocol, counter=counter)
+        for position in find_positions(session, f"even:{SNAPSHOTS}")
+    ]
+    chars = sum(snapshot.chars for snapshot in snapshots) // len(snapshots)
+    return f"{len(session.turns)} turns, {len(snapshots)} snapshots of {chars} characters"
 
 
 CONTENDERS: dict[str, Callable[[Path], str]] = {
@@ -144,12 +143,17 @@ def write_session(path: Path, size: int) -> None:
 
 
 def records() -> Iterator[dict[str, Any]]:
-    """Prompts, thoughts, remarks, tool calls with progress, results with copies beside them."""
+    """Prompts, thoughts, remarks, tool calls with progress, results with copies beside them.
+
+    Compacted every 300 steps, about 150,000 tokens, as the client does.
+    """
     rng = random.Random(42)
     parent: str | None = None
     for exchange in range(10_000_000):
         steps = [prompt(rng)] if exchange % 12 == 0 else []
         steps += answer(rng, exchange)
+        if exchange % 300 == 299:
+            steps += compaction(rng)
         for record in steps:
             record |= envelope(rng, parent, exchange)
             parent = record["uuid"]
@@ -172,6 +176,19 @@ def envelope(rng: random.Random, parent: str | None, exchange: int) -> dict[str,
 
 def prompt(rng: random.Random) -> dict[str, Any]:
     return {"type": "user", "message": {"role": "user", "content": prose(rng, 60)}}
+
+
+def compaction(rng: random.Random) -> list[dict[str, Any]]:
+    facts = {"trigger": "auto", "preTokens": rng.randrange(150_000, 170_000)}
+    summary = f"This session is being continued from a previous conversation. {prose(rng, 1500)}"
+    return [
+        {"type": "system", "subtype": "compact_boundary", "compactMetadata": facts},
+        {
+            "type": "user",
+            "isCompactSummary": True,
+            "message": {"role": "user", "content": summary},
+        },
+    ]
 
 
 def answer(rng: random.Random, exchange: int) -> list[dict[str, Any]]:
@@ -229,16 +246,16 @@ def edited(rng: random.Random, call: str) -> list[dict[str, Any]]:
     patch |= {"lines": [f"+{line}" for line in code(rng, 18).split("\n")]}
     beside = {
         "filePath": "/home/dev/project/src/reader.py",
-        "originalFile": code(rng, 90),
+        "originalFile": code(rng, 110),
         "structuredPatch": [patch],
         "userModified": False,
     }
-    return [result(call, numbered(code(rng, 12)), beside)]
+    return [result(call, numbered(code(rng, 25)), beside)]
 
 
 def ran(rng: random.Random, call: str) -> list[dict[str, Any]]:
     """The result of a command, with the progress records before it."""
-    output = code(rng, 60)
+    output = code(rng, 70)
     data = {"type": "bash_progress", "output": output[-400:], "fullOutput": output}
     progress = {"type": "progress", "toolUseID": call, "data": data}
     beside = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}

@@ -18,7 +18,7 @@ from contextecho.sessions.readers import READERS, Reader
 from contextecho.sessions.stamp import unreadable
 
 _HEAD: Final = 1 << 16
-_LONGEST_FIRST_LINE: Final = 1 << 25
+_LONGEST_LINE: Final = 1 << 25
 
 
 def read_session(path: str | PathLike[str], *, format: str | None = None) -> Session:
@@ -50,12 +50,9 @@ def format_of(head: bytes) -> str | None:
 
 
 def read_head(path: Path) -> bytes:
-    """The first 64 kB of a file, and the rest of the first line if that is longer."""
+    """The first 64 kB of a file, and the rest of the line that they end in."""
     with path.open("rb") as file:
-        head = file.read(_HEAD)
-        if b"\n" not in head:
-            head += file.readline(_LONGEST_FIRST_LINE)
-    return head
+        return file.read(_HEAD) + file.readline(_LONGEST_LINE)
 
 
 def _reader(path: Path, head: bytes, format: str | None) -> Reader:

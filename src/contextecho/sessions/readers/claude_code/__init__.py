@@ -57,7 +57,13 @@ def read(path: Path) -> Session:
             if not line:
                 break
             line_offsets.append(offset)
-            _take_in(line, offset, number, assembly, tally)
+            record = decode_record(line)
+            if isinstance(record, Record):
+                assembly.add(record, Span(offset, len(line)), number)
+            elif record is not BROKEN:
+                tally.add("not a JSON object", number)
+            elif line.strip():
+                _mend(line, offset, number, assembly, tally)
             offset += len(line)
     turns, compactions = assembly.finish()
     inside = tuple(assembly.sidechains.sidechains(path))
@@ -82,22 +88,15 @@ def read(path: Path) -> Session:
     )
 
 
-def _take_in(line: bytes, offset: int, number: int, assembly: Assembly, tally: Tally) -> None:
-    """Hand the record on this line to the assembly; mend the line if it is broken."""
-    record = decode_record(line)
-    if isinstance(record, Record):
-        assembly.add(record, Span(offset, len(line)), number)
-    elif record is not BROKEN:
-        tally.add("not a JSON object", number)
-    elif line.strip():
-        found = 0
-        for start, data in mend_line(line, is_record):
-            record = decode_record(data)
-            if isinstance(record, Record):
-                found += 1
-                span = Span(offset + start, len(data))
-                assembly.add(record, span, number, whole_line=False)
-        tally.add("broken line, records saved" if found else "broken line", number)
+def _mend(line: bytes, offset: int, number: int, assembly: Assembly, tally: Tally) -> None:
+    """Save what can be saved of a broken line, and count it."""
+    saved = 0
+    for start, data in mend_line(line, is_record):
+        record = decode_record(data)
+        if isinstance(record, Record):
+            saved += 1
+            assembly.add(record, Span(offset + start, len(data)), number, whole_line=False)
+    tally.add("broken line, records saved" if saved else "broken line", number)
 
 
 def _no_conversation(path: Path, assembly: Assembly, *, sidechains: int) -> SessionError:

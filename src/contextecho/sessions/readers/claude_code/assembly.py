@@ -38,8 +38,10 @@ class Assembly:
         self.turns: list[Turn] = []
         self.row_turn_lines = array("I")
         self.sidechains = Inside()
-        self.models: dict[str, None] = {}
-        self.versions: dict[str, None] = {}
+        # Each name once, by itself, in order of first use: turns share the strings.
+        self.models: dict[str, str] = {}
+        self.versions: dict[str, str] = {}
+        self._tools: dict[str, str] = {}
         self.session_id: str | None = None
         self.cwd: str | None = None
         self.compactions = Compactions()
@@ -50,7 +52,6 @@ class Assembly:
         self._calls_tool = bytearray()  # by ordinal of the message
         self._said: set[int] = set()  # hashes of the parts of joined messages
         self._open_calls: dict[str, tuple[str, str | None]] = {}  # no result yet: id, tool
-        self._names: dict[str, str] = {}  # each model, version and tool name once
         self._step = self._prompt = 0
 
     def add(self, record: Record, span: Span, line: int, *, whole_line: bool = True) -> None:
@@ -117,8 +118,8 @@ class Assembly:
         self._branches.add_message(
             record.uuid, record.parent_uuid, len(self.turns), Move.ANSWER if is_new else Move.OTHER
         )
-        assert record.message is not None
-        model = self._named(record.message.model, self.models)
+        model = record.message.model if record.message is not None else None
+        model = model and self.models.setdefault(model, model)
         self._step += is_new
         self.compactions.answered()
         for number, part in enumerate(parts):
@@ -223,6 +224,7 @@ class Assembly:
     ) -> None:
         if self.session_id is None:
             self.session_id, self.cwd = record.session_id, record.cwd
+        tool, version = part.tool, record.version
         self.turns.append(
             Turn(
                 kind=part.kind,
@@ -236,9 +238,9 @@ class Assembly:
                 span=span if number == 0 else replace(span, part=number),
                 chars=part.chars,
                 model=model,
-                version=self._named(record.version, self.versions),
+                version=version and self.versions.setdefault(version, version),
                 time=_seconds(record.timestamp),
-                tool=self._named(part.tool, None),
+                tool=tool and self._tools.setdefault(tool, tool),
                 call_id=part.call_id,
                 is_error=part.is_error,
                 quoted=part.quoted,
@@ -268,17 +270,6 @@ class Assembly:
             return bool(said)
         self._said.add(key)
         return False
-
-    def _named(self, name: str | None, used: dict[str, None] | None) -> str | None:
-        """One shared string for each name, noted in `used` in order of first use."""
-        if name is None:
-            return None
-        shared = self._names.get(name)
-        if shared is None:
-            shared = self._names[name] = name
-        if used is not None and shared not in used:
-            used[shared] = None
-        return shared
 
 
 def _first(parts: list[Part]) -> Part | None:

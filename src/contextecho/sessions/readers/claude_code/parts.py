@@ -6,7 +6,6 @@ counted while indexing is the n-th part shown later, and `Span.part` is that n.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Raw, Struct
@@ -48,79 +47,79 @@ def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
     Types of blocks that this reader does not know are appended to `unknown`.
     """
     notes = unknown if unknown is not None else []
+    message = record.message
     if record.type == "queue-operation":
-        return [*_said_text(record, _queued_text(record))]
+        return _said_text(record, _queued_text(record))
     if record.type == "attachment":
-        return [*_attached_parts(record)]
-    if record.message is None or record.message.content is None:
+        return _attached_parts(record)
+    if message is None or message.content is None:
         return []
     if record.type == "assistant":
-        return [*_assistant_parts(record.message, notes)]
-    return [*_user_parts(record, notes)]
+        return _assistant_parts(message, notes)
+    return _user_parts(record, message, notes)
 
 
-def _assistant_parts(message: Message, unknown: list[str]) -> Iterator[Part]:
+def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
+    parts = []
     for block in _blocks(message.content):
         match block.type:
+            case "tool_use":
+                call = Part(Kind.TOOL_CALL, Speaker.MODEL, arguments=block.input)
+                call.tool, call.call_id = block.name, block.id
+                parts.append(call)
             case "text":
                 if block.text and not block.text.isspace():
-                    yield Part(Kind.ASSISTANT, Speaker.MODEL, block.text)
+                    parts.append(Part(Kind.ASSISTANT, Speaker.MODEL, block.text))
             case "thinking" | "redacted_thinking":
                 # No text means "not recorded", not "did not think": the part stays.
-                yield Part(Kind.THINKING, Speaker.MODEL, block.thinking or "")
-            case "tool_use":
-                yield Part(
-                    Kind.TOOL_CALL,
-                    Speaker.MODEL,
-                    arguments=block.input,
-                    tool=block.name,
-                    call_id=block.id,
-                )
+                parts.append(Part(Kind.THINKING, Speaker.MODEL, block.thinking or ""))
             case other if other not in _SILENT:
                 unknown.append(other)
+    return parts
 
 
-def _user_parts(record: Record, unknown: list[str]) -> Iterator[Part]:
-    """Results first come, first served; pictures go with the first words of the human."""
-    assert record.message is not None
-    blocks = _blocks(record.message.content)
-    pictures = sum(block.type in _PICTURES for block in blocks)
-    for block in blocks:
+def _user_parts(record: Record, message: Message, unknown: list[str]) -> list[Part]:
+    """Results and texts in the file's order; pictures go with the human's first words."""
+    parts: list[Part] = []
+    pictures = 0
+    for block in _blocks(message.content):
         match block.type:
-            case "text":
-                for part in _said_text(record, block.text or ""):
-                    if part.speaker is Speaker.HUMAN:
-                        part.images, pictures = pictures, 0
-                    yield part
             case "tool_result":
-                yield from _result_parts(record, block)
-            case other if other not in _PICTURES and other not in _SILENT:
+                parts += _result_parts(record, block)
+            case "text":
+                parts += _said_text(record, block.text or "")
+            case other if other in _PICTURES:
+                pictures += 1
+            case other if other not in _SILENT:
                 unknown.append(other)
     if pictures and not record.is_meta:
-        yield Part(Kind.USER, Speaker.HUMAN, images=pictures)
+        words = next((part for part in parts if part.speaker is Speaker.HUMAN), None)
+        if words is None:
+            words = Part(Kind.USER, Speaker.HUMAN)
+            parts.append(words)
+        words.images = pictures
+    return parts
 
 
-def _said_text(record: Record, text: str) -> Iterator[Part]:
+def _said_text(record: Record, text: str) -> list[Part]:
     if not text or text.isspace():
-        return
+        return []
     speaker, words = speak(record, text)
     kind = Kind.SUMMARY if speaker is Speaker.SUMMARISER else Kind.USER
-    yield Part(kind, speaker, words)
+    return [Part(kind, speaker, words)]
 
 
-def _result_parts(record: Record, block: Block) -> Iterator[Part]:
-    inner = _blocks(block.content)
-    text = "\n".join(b.text for b in inner if b.text)
-    yield Part(
-        Kind.TOOL_RESULT,
-        Speaker.TOOL,
-        text,
-        call_id=block.tool_use_id,
-        is_error=bool(block.is_error),
-        images=sum(b.type in _PICTURES for b in inner),
-    )
-    if words := words_in_result(record, text):
-        yield Part(Kind.USER, Speaker.HUMAN, words, quoted=True)
+def _result_parts(record: Record, block: Block) -> list[Part]:
+    result = Part(Kind.TOOL_RESULT, Speaker.TOOL, call_id=block.tool_use_id)
+    result.is_error = bool(block.is_error)
+    if isinstance(block.content, str):
+        result.text = block.content
+    elif block.content is not None:
+        result.text = "\n".join(inner.text for inner in block.content if inner.text)
+        result.images = sum(inner.type in _PICTURES for inner in block.content)
+    if words := words_in_result(record, result.text):
+        return [result, Part(Kind.USER, Speaker.HUMAN, words, quoted=True)]
+    return [result]
 
 
 def _blocks(content: str | list[Block] | None) -> list[Block]:
@@ -130,15 +129,15 @@ def _blocks(content: str | list[Block] | None) -> list[Block]:
     return content or []
 
 
-def _attached_parts(record: Record) -> Iterator[Part]:
+def _attached_parts(record: Record) -> list[Part]:
     """A queued message that the client attached to the conversation."""
     attachment = record.attachment
     if attachment is None or attachment.type != "queued_command" or attachment.is_meta:
-        return
+        return []
     if attachment.command_mode not in (None, "prompt"):
-        return
+        return []
     text = "\n".join(block.text for block in _blocks(attachment.prompt) if block.text)
-    yield from _said_text(replace(record, origin=attachment.origin), text)
+    return _said_text(replace(record, origin=attachment.origin), text)
 
 
 def _queued_text(record: Record) -> str:
