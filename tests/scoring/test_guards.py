@@ -40,11 +40,14 @@ def _guards(store: Store, wrong: set[str], *, arm: Arm = Arm.SESSION) -> dict[Me
     return {guard.measure: guard for guard in analyse_run(store, run).guards}
 
 
+def _accepted(stimulus: str) -> tuple[str, ...]:
+    known = {s.id: s.answers for s in load_battery("negative-controls").stimuli}
+    return known[stimulus]
+
+
 @pytest.mark.parametrize(("stimulus", "text"), RIGHT.items())
 def test_a_right_answer_is_found_in_its_sentence(stimulus: str, text: str) -> None:
-    verdict = check_answer(stimulus, text)
-    assert verdict is not None
-    assert verdict.ok
+    assert check_answer(_accepted(stimulus), text).ok
 
 
 @pytest.mark.parametrize(
@@ -59,15 +62,11 @@ def test_a_right_answer_is_found_in_its_sentence(stimulus: str, text: str) -> No
     ],
 )
 def test_a_wrong_or_longer_word_is_not_the_right_answer(stimulus: str, text: str) -> None:
-    verdict = check_answer(stimulus, text)
-    assert verdict is not None
-    assert not verdict.ok
+    assert not check_answer(_accepted(stimulus), text).ok
 
 
 def test_every_bundled_negative_control_has_its_answers_on_file() -> None:
-    stimuli = load_battery("negative-controls").stimuli
-    assert all(check_answer(stimulus.id, "") is not None for stimulus in stimuli)
-    assert check_answer("X01", "56") is None
+    assert all(stimulus.answers for stimulus in load_battery("negative-controls").stimuli)
 
 
 def test_facts_that_stay_right_did_not_move_and_withhold_nothing(store: Store) -> None:

@@ -127,7 +127,7 @@ def score_cells(
 
 def _comply(stimulus: Stimulus, text: str) -> Compliance | None:
     if stimulus.kind is StimulusKind.NEGATIVE_CONTROL:
-        return check_answer(stimulus.id, text)
+        return check_answer(stimulus.answers, text) if stimulus.answers else None
     return check_compliance(stimulus.check, text) if stimulus.check else None
 
 
