@@ -27,16 +27,22 @@ def withheld(view: View, *targets: str) -> str | None:
     return WITHHELD if any(view.moved_guards(target) for target in targets) else None
 
 
-def bars(view: View, measure: Measure) -> str:
-    """How the intervals of a measure's arm means were made."""
-    kinds = intervals_named(m.interval for m in view.analysis.arm_means if m.measure is measure)
+def bars(view: View, measure: Measure, *, overall: bool) -> str:
+    """How the intervals of a measure's arm means were made, over all positions or at each."""
+    kinds = intervals_named(
+        m.interval
+        for m in view.analysis.arm_means
+        if m.measure is measure and (m.position is None) is overall
+    )
     return f"Bars are {kinds}." if kinds != NO_INTERVALS else "No interval could be computed."
 
 
 def intervals_named(intervals: Iterable[Interval | None]) -> str:
-    """`95 % intervals (cluster-t)`, each kind named once."""
-    kinds = {f"{100 * i.level:g} % intervals ({i.method})" for i in intervals if i is not None}
-    return listing(sorted(kinds)) or NO_INTERVALS
+    """`95 % intervals (cluster-t)`, each level and method named once."""
+    known = [i for i in intervals if i is not None]
+    levels = sorted({f"{100 * i.level:g} %" for i in known})
+    methods = sorted({i.method for i in known})
+    return f"{listing(levels)} intervals ({listing(methods)})" if known else NO_INTERVALS
 
 
 def provenance(view: View, battery: str, *targets: str) -> Mapping[str, str]:

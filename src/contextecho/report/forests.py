@@ -31,8 +31,8 @@ def arm_forests(view: View) -> Iterator[Forest]:
                     title=f"{reading.name.capitalize()} over the whole session",
                     finding=_arms_finding(view, measure, battery),
                     caption=(
-                        f"Battery {battery}. {bars(view, measure)} The right margin holds the "
-                        "differences between arms on paired replies."
+                        f"Battery {battery}. {bars(view, measure, overall=True)} The right margin "
+                        "holds the differences between arms on paired replies."
                     ),
                     provenance=provenance(view, battery, *view.targets),
                     panels=(panel,),
@@ -54,9 +54,9 @@ def contract_forests(view: View) -> Iterator[Forest]:
                 title=f"Compliance and length on {battery}",
                 finding=_arms_finding(view, Measure.COMPLIANCE, battery),
                 caption=(
-                    f"{bars(view, Measure.COMPLIANCE)} Compliance is checked by rules, length is "
-                    "counted; no judge takes part. Length stands on a log axis, and its "
-                    "differences are ratios."
+                    f"{bars(view, Measure.COMPLIANCE, overall=True)} Compliance is checked by "
+                    "rules, length is counted; no judge takes part. Length stands on a log axis, "
+                    "and its differences are ratios."
                 ),
                 provenance=provenance(view, battery, *view.targets),
                 panels=drawn,
@@ -155,7 +155,7 @@ def _contrast_forest(
         finding=withheld(view, target) or _scopes_finding(found),
         caption=(
             f"{name.capitalize()} on {reading.name}, battery {battery}, over the whole run, by "
-            "category and by position. The table gives the p-values and Holm's correction."
+            "category and by position. “All differences” has the p-values and Holm's correction."
         ),
         provenance=provenance(view, battery, target),
         panels=(Panel(title="", axis=axis, rows=rows),),

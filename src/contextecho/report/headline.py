@@ -31,6 +31,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
 
     target: str
     statements: tuple[Statement, ...]
+    notes: tuple[str, ...]  # what to beware of in these statements, each once
     withheld: tuple[str, ...]
 
 
@@ -40,22 +41,29 @@ def headlines(view: View) -> tuple[Headline, ...]:
 
 
 def _headline(view: View, target: str) -> Headline:
-    statements = []
-    for measure in _ORDER:
-        for battery in view.surfaces(measure):
-            contrast = view.headline(target, measure, battery)
-            if contrast is not None:
-                statements.append(
-                    Statement(
-                        measure=READINGS[measure].name,
-                        battery=battery,
-                        numbers=numbers(contrast),
-                        meaning=meaning(contrast),
-                    )
-                )
     withheld = tuple(_control(guard) for guard in view.moved_guards(target))
+    contrasts = [
+        contrast
+        for measure in _ORDER
+        for battery in view.surfaces(measure)
+        if (contrast := view.headline(target, measure, battery)) is not None
+    ]
+    said = [] if withheld else contrasts
+    notes = dict.fromkeys(sentence(c.note) for c in said if c.estimate is not None and c.note)
     return Headline(
-        target=target, statements=() if withheld else tuple(statements), withheld=withheld
+        target=target,
+        statements=tuple(_statement(c) for c in said),
+        notes=tuple(notes),
+        withheld=withheld,
+    )
+
+
+def _statement(contrast: Contrast) -> Statement:
+    return Statement(
+        measure=READINGS[contrast.measure].name,
+        battery=contrast.battery,
+        numbers=numbers(contrast),
+        meaning=meaning(contrast),
     )
 
 
@@ -109,19 +117,17 @@ def meaning(contrast: Contrast) -> str:
     reading = READINGS[contrast.measure]
     sign = direction(contrast)
     if sign is None:
-        said = "Too little was collected for an interval, so nothing follows from this number."
-    elif sign == 0:
+        return "Too little was collected for an interval, so nothing follows from this number."
+    if sign == 0:
         neutral = "1" if reading.contrast is Quantity.RATIO else "0"
-        said = (
+        return (
             f"The interval covers {neutral}: a difference is not shown, and neither is its absence."
         )
-    else:
-        said = (
-            f"Replies in the {series_name(contrast.minus_from)} arm "
-            f"{reading.more if sign > 0 else reading.less} than in the "
-            f"{series_name(contrast.minus)} arm."
-        )
-    return f"{said} {sentence(contrast.note)}".strip()
+    return (
+        f"Replies in the {series_name(contrast.minus_from)} arm "
+        f"{reading.more if sign > 0 else reading.less} than in the "
+        f"{series_name(contrast.minus)} arm."
+    )
 
 
 def direction(contrast: Contrast) -> int | None:

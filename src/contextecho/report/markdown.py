@@ -49,7 +49,9 @@ def pipe_table(table: Table) -> Markup:
         ["---:" if column.kind == "n" else "---" for column in table.columns],
         *([escape_markdown(cell) for cell in row] for row in table.rows),
     ]
-    return Markup("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+    notes = [f"{i}. {escape_markdown(note)}" for i, note in enumerate(table.footnotes, start=1)]
+    rows = [f"| {' | '.join(cells)} |" for cells in lines]
+    return Markup("\n".join([*rows, *([""] if notes else []), *notes]))
 
 
 def escape_markdown(text: str) -> str:

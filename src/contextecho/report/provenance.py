@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from contextecho.report.typeset import listing
 from contextecho.report.view import View
@@ -17,7 +18,8 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
         ("run", run.id),
         ("collected", run.created_at),
         ("session", run.session),
-        ("session file", run.session_path),
+        # Without its folder, which may name a person.
+        ("session file", PurePath(run.session_path).name),
         ("session SHA-256", plan.session_sha256 or UNKNOWN),
         ("targets", listing(run.targets)),
         *_study(view),

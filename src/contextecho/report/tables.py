@@ -6,6 +6,8 @@ positions have their own. Cells are finished text, not yet escaped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from contextecho.report.captions import intervals_named
@@ -13,24 +15,28 @@ from contextecho.report.figures import Figure, Mark, Scatter, Trajectory, marks_
 from contextecho.report.headline import difference
 from contextecho.report.measures import READINGS
 from contextecho.report.palette import series_name
-from contextecho.report.typeset import Quantity, bracket, estimate, number, p_value, whole
+from contextecho.report.typeset import Quantity, bracket, estimate, number, p_value, sentence, whole
 from contextecho.report.view import OVERALL, View
 from contextecho.scoring import Contrast, Denominator
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column's heading, and how its cells are set: `n` flush right, `prose` wrapped."""
+    """A column's heading, and how its cells are set."""
 
     heading: str
-    kind: str = "label"  # or "n", "prose"
+    kind: str = "label"  # or "n": a number, flush right
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A caption, columns and rows of cells; the first cell heads its row."""
+    """A caption, columns and rows of cells; the first cell heads its row.
+
+    A cell in the column "note" is the number of a footnote, counted from 1.
+    """
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
+    footnotes: tuple[str, ...] = ()
 
 
 def figure_table(figure: Figure) -> Table:
@@ -39,18 +45,19 @@ def figure_table(figure: Figure) -> Table:
         return _cloud_table(figure)
     if isinstance(figure, Trajectory):
         return _trajectory_table(figure)
-    return Table(
+    table = Table(
         caption=figure.title,
         columns=(Column("estimate"), *_MARK_COLUMNS),
         rows=tuple((mark.label, *_mark_cells(mark)) for mark in marks_of(figure)),
     )
+    return _with_footnotes(table)
 
 
 _MARK_COLUMNS = (
     Column("value [interval]", "n"),
     Column("n", "n"),
     Column("planned", "n"),
-    Column("note", "prose"),
+    Column("note", "n"),
 )
 
 
@@ -125,7 +132,7 @@ def denominators_table(view: View) -> Table:
             *(whole(getattr(d, column)) for column in columns),
             _judged(d),
         )
-        for d in view.analysis.denominators
+        for d in sorted(view.analysis.denominators, key=_surface_order(view))
     )
     table = Table(
         caption="What became of every planned reply. Only an answered one is ever scored.",
@@ -141,6 +148,19 @@ def denominators_table(view: View) -> Table:
     return _without_lone_target(table, view)
 
 
+def _with_footnotes(table: Table) -> Table:
+    """`table` with the notes in its last column moved below, each once and numbered."""
+    notes = dict.fromkeys(row[-1] for row in table.rows if row[-1])
+    numbers = {note: str(i) for i, note in enumerate(notes, start=1)}
+    if not numbers:
+        rows = tuple(row[:-1] for row in table.rows)
+        return msgspec.structs.replace(table, columns=table.columns[:-1], rows=rows)
+    rows = tuple((*row[:-1], numbers.get(row[-1], "")) for row in table.rows)
+    return msgspec.structs.replace(
+        table, rows=rows, footnotes=tuple(sentence(note) for note in notes)
+    )
+
+
 def _without_lone_target(table: Table, view: View) -> Table:
     """`table` without its first column where one target fills it; the page names it above."""
     if len(view.targets) > 1:
@@ -149,6 +169,16 @@ def _without_lone_target(table: Table, view: View) -> Table:
         caption=table.caption,
         columns=table.columns[1:],
         rows=tuple(row[1:] for row in table.rows),
+    )
+
+
+def _surface_order(view: View) -> Callable[[Denominator], tuple[int, int, int]]:
+    """Sort by target, then battery, then arm, each in the order of the run."""
+    batteries = list(dict.fromkeys(d.battery for d in view.analysis.denominators))
+    return lambda d: (
+        view.targets.index(d.target),
+        batteries.index(d.battery),
+        view.arms.index(d.arm),
     )
 
 
@@ -174,11 +204,11 @@ def contrasts_table(view: View, *, overall_only: bool) -> Table:
             Column("p, Holm", "n"),
             Column("pairs", "n"),
             Column("clusters", "n"),
-            Column("note", "prose"),
+            Column("note", "n"),
         ),
         rows=tuple(_contrast_cells(c, with_scope=not overall_only) for c in found),
     )
-    return _without_lone_target(table, view)
+    return _with_footnotes(_without_lone_target(table, view))
 
 
 def _contrast_cells(c: Contrast, *, with_scope: bool) -> tuple[str, ...]:

@@ -92,9 +92,9 @@ def _trajectory(
         title=f"{reading.name.capitalize()} along the session: {target}",
         finding=_finding(view, target, measure, battery, lines),
         caption=(
-            f"Battery {battery}. {bars(view, measure)} Positions stand at equal distances, not to "
-            "scale; under each are its row turn, agent step and user prompt. Dashed rules are "
-            "compactions between two positions."
+            f"Battery {battery}. {bars(view, measure, overall=False)} Positions stand at equal "
+            "distances, not to scale; under each are its row turn, agent step and user prompt. "
+            "Dashed rules are compactions between two positions."
         ),
         provenance=provenance(view, battery, target),
         axis=axis_over(reach(marks), reading.axis, reading.mean, bounds=reading.bounds),

@@ -24,7 +24,7 @@ from contextecho.report.typeset import count, estimate, tick
 
 _WIDTH, _LEFT, _MARGIN = 960.0, 200.0, 250.0
 _PLOT_RIGHT = _WIDTH - _MARGIN
-_LANE, _PAD, _AXIS, _GAP = 17.0, 10.0, 44.0, 26.0
+_LANE, _NOTE, _PAD, _AXIS, _GAP = 17.0, 35.0, 10.0, 44.0, 26.0
 
 
 def draw_forest(figure: Forest) -> Markup:
@@ -57,8 +57,7 @@ def _band(top: float, height: float, class_: str) -> Markup:
 
 
 def _height(row: Row) -> float:
-    margin_lines = 2 * len(row.margin) or 1
-    return max(_LANE * len(row.marks), 15.0 * margin_lines) + (_PAD if row.margin else 5.0)
+    return max(_LANE * len(row.marks), _NOTE * len(row.margin)) + (_PAD if row.margin else 5.0)
 
 
 def _axis(axis: Axis, x: Scale, top: float, bottom: float) -> Iterator[Markup]:
@@ -111,11 +110,11 @@ def _margin(row: Row, middle: float) -> Iterator[Markup]:
         for mark in row.marks[:1]:
             yield from _numbers(mark, middle + 4)
         return
-    y = middle - 15.0 * len(row.margin) + 11
+    y = middle - _NOTE * len(row.margin) / 2 + 13
     for mark in row.margin:
         yield text(_PLOT_RIGHT + 6, y, mark.name, "row-note")
         yield tag("g", *_numbers(mark, y + 15), **_as_data(mark))
-        y += 30
+        y += _NOTE
 
 
 def _numbers(mark: Mark, y: float) -> Iterator[Markup]:
