@@ -267,3 +267,19 @@ def test_the_index_keeps_a_small_fraction_of_the_file(tmp_path: Path) -> None:
     assert session.bytes > 8_000_000
     assert kept < session.bytes / 40
     assert peak < session.bytes  # buffers of a few MB, whatever the size of the file
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("1970-01-01T00:00:10.500Z", 10.5),
+        ("1970-01-01T01:00:00+01:00", 0.0),
+        ("1970-01-01T00:00:07", 7.0),  # without a zone: UTC, wherever this runs
+        ("yesterday", None),
+        (12, None),
+    ],
+)
+def test_times_are_seconds_in_utc(read, written: object, seconds: float | None) -> None:
+    session = read(user("a", timestamp=written), assistant("b"))
+    assert session.turns[0].time == seconds
+    assert session.prompts == 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
@@ -56,6 +56,10 @@ class Assembly:
 
     def add(self, record: Record, span: Span, line: int, *, whole_line: bool = True) -> None:
         """Take in one record; `whole_line` is false for one mended out of a broken line."""
+        if record.type == "progress":  # a third of many files: nothing more to look at
+            self._branches.add_other(record.uuid, record.parent_uuid)
+            self._tally.add("progress", line)
+            return
         if whole_line and _is_row_turn(record):
             self.row_turn_lines.append(line)
         if record.is_sidechain:
@@ -133,9 +137,9 @@ class Assembly:
             self._append(record, part, number, span, line, ordinal, model)
 
     def _add_user(self, record: Record, parts: list[Part], span: Span, line: int) -> None:
-        is_prompt = any(part.speaker is Speaker.HUMAN for part in parts)
+        is_prompt = Speaker.HUMAN in [part.speaker for part in parts]
         # Words inside a tool result never fork the conversation: only a typed prompt does.
-        typed = is_prompt and not any(part.kind is Kind.TOOL_RESULT for part in parts)
+        typed = is_prompt and Kind.TOOL_RESULT not in [part.kind for part in parts]
         self._branches.add_message(
             record.uuid,
             record.parent_uuid,
@@ -144,14 +148,15 @@ class Assembly:
         )
         self._prompt += is_prompt
         ordinal = self._new_ordinal()
-        summary = next((n for n, part in enumerate(parts) if part.kind is Kind.SUMMARY), None)
-        if summary is not None:
-            self.compactions.summarised(self._here(line), len(self.turns) + summary)
+        summarised = False
         for number, part in enumerate(parts):
             if part.kind is Kind.TOOL_RESULT and part.call_id:
                 call = self._open_calls.pop(part.call_id, None)
                 if call is not None:
                     part.call_id, part.tool = call  # one string for call and result
+            elif part.kind is Kind.SUMMARY and not summarised:
+                self.compactions.summarised(self._here(line), len(self.turns))
+                summarised = True
             elif part.kind is Kind.USER:
                 self._queue.appeared(part.text)
             self._append(record, part, number, span, line, ordinal, None)
@@ -307,19 +312,18 @@ def _reason_for(kind: str) -> str:
         return "record without type"
     if kind in METADATA:
         return "client metadata"
-    if kind in ("progress", "attachment", "system"):
-        return {"system": "client notice"}.get(kind, kind)
+    if kind == "attachment":
+        return "attachment"
+    if kind == "system":
+        return "client notice"
     return f"unknown record type: {kind}"
 
 
-def _seconds(timestamp: str | None) -> float | None:
-    """Seconds since 1970 of an ISO 8601 time; `None` where it is none."""
-    if timestamp is None:
+def _seconds(time: datetime | None) -> float | None:
+    """Seconds since 1970; a time without a zone is UTC."""
+    if time is None:
         return None
-    try:
-        return datetime.fromisoformat(timestamp).timestamp()
-    except ValueError:
-        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _without(turns: list[Turn], gone: frozenset[int]) -> Iterator[Turn]:

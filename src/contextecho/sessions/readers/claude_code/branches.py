@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
+from enum import IntEnum
 
 from contextecho.sessions.model import Turn
 
 _ROOT = -1
 
 
-class Move(Enum):
+class Move(IntEnum):
     """What a message record is in the conversation's tree."""
 
     OTHER = 0
@@ -33,9 +33,7 @@ class Branches:
         self._of: dict[str, int] = {}  # uuid -> node, or -2 - node above it for non-messages
         self._above = array("i")
         self._first_turn = array("I")
-        self._first_prompt = array("i")  # by node: the first prompt below it
-        self._first_answer = array("i")
-        self._forks: dict[int, list[int]] = {}  # first rival -> all rivals
+        self._moves = bytearray()
 
     def __contains__(self, uuid: str | None) -> bool:
         return uuid in self._of
@@ -53,16 +51,7 @@ class Branches:
             self._of[uuid] = node
         self._above.append(above)
         self._first_turn.append(turn)
-        self._first_prompt.append(_ROOT)
-        self._first_answer.append(_ROOT)
-        if move is Move.OTHER or above == _ROOT:
-            return
-        firsts = self._first_prompt if move is Move.PROMPT else self._first_answer
-        first = firsts[above]
-        if first == _ROOT:
-            firsts[above] = node
-        else:
-            self._forks.setdefault(first, [first]).append(node)
+        self._moves.append(move)
 
     def turns_of(self, uuids: Sequence[str], total: int) -> Iterator[int]:
         """The turns of these messages, of `total` turns."""
@@ -79,24 +68,41 @@ class Branches:
 
     def abandoned(self, turns: Sequence[Turn]) -> Iterator[int]:
         """The numbers of the turns on branches that a rewind left behind."""
-        if not self._forks:
+        forks = self._forks()
+        if not forks:
             return
-        left = self._losers(lambda node: self._time(node, turns))
+        left = self._losers(forks, lambda node: self._time(node, turns))
         for node, above in enumerate(self._above):
             if node in left or above in left:
                 left.add(node)
                 yield from self._range(node, len(turns))
 
-    def _losers(self, time: Callable[[int], float | None]) -> set[int]:
+    def _forks(self) -> list[list[int]]:
+        """Prompts, or answers, that stand under one message: two or more each."""
+        nobody = array("i", [_ROOT]) * len(self._above)
+        firsts: dict[int, array[int]] = {Move.PROMPT: nobody, Move.ANSWER: nobody[:]}
+        forks: dict[int, list[int]] = {}
+        for node, (above, move) in enumerate(zip(self._above, self._moves, strict=True)):
+            if move == Move.OTHER or above == _ROOT:
+                continue
+            first = firsts[move][above]
+            if first == _ROOT:
+                firsts[move][above] = node
+            else:
+                forks.setdefault(first, [first]).append(node)
+        return list(forks.values())
+
+    def _losers(self, forks: list[list[int]], time: Callable[[int], float | None]) -> set[int]:
+        """The first messages of the branches that did not go on."""
         latest = array("i", range(len(self._above)))
         for node in range(len(latest) - 1, -1, -1):
             above = self._above[node]
             if above != _ROOT and latest[node] > latest[above]:
                 latest[above] = latest[node]
         losers: set[int] = set()
-        for rivals in self._forks.values():
+        for rivals in forks:
             if len({time(node) for node in rivals}) > 1:
-                live = max(rivals, key=lambda node: latest[node])
+                live = max(rivals, key=latest.__getitem__)
                 losers.update(node for node in rivals if node != live)
         return losers
 

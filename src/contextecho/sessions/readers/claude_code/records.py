@@ -10,6 +10,7 @@ so an odd field costs that field and never the record.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -91,7 +92,7 @@ class Record(Struct, gc=False, rename="camel"):
     uuid: str | None = None
     parent_uuid: str | None = None
     session_id: str | None = None
-    timestamp: str | None = None
+    timestamp: datetime | None = None
     version: str | None = None
     cwd: str | None = None
     agent_id: str | None = None
