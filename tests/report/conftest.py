@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextecho.scoring import RunAnalysis
-from report.runs import SHAPES
+from report.shapes import SHAPES
 
 
 @pytest.fixture(params=sorted(SHAPES))

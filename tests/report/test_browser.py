@@ -13,7 +13,7 @@ import pytest
 from contextecho.report import Forest, Trajectory, render, write_report
 from contextecho.report.exports import Document
 from contextecho.report.figures import marks_of
-from report.runs import SHAPES
+from report.shapes import SHAPES
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [

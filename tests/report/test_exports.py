@@ -16,7 +16,7 @@ from contextecho.report import FORMATS, figures, render, write_report
 from contextecho.report.exports import Document
 from contextecho.report.markdown import escape_markdown
 from contextecho.scoring import RunAnalysis
-from report.runs import SHAPES
+from report.shapes import SHAPES
 
 
 def test_json_holds_the_whole_analysis_unrounded(shape: RunAnalysis) -> None:

@@ -12,7 +12,8 @@ from contextecho.report.figures import Figure, Station, compactions_between, mar
 from contextecho.report.gallery import select
 from contextecho.report.maps import DRAWN
 from contextecho.scoring import Measure, RunAnalysis
-from report.runs import SHAPES, make_analysis
+from report.runs import make_analysis
+from report.shapes import SHAPES
 
 
 def test_every_figure_of_a_judged_run_is_there(judged: RunAnalysis) -> None:

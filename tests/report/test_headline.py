@@ -4,11 +4,13 @@ import msgspec
 import pytest
 
 from contextecho.contexts import Arm
+from contextecho.report import brief
 from contextecho.report.headline import direction, headlines, meaning, numbers
 from contextecho.report.view import view_of
 from contextecho.scoring import Contrast, Measure
 from contextecho.stats import Interval
-from report.runs import SHAPES, make_analysis
+from report.runs import make_analysis
+from report.shapes import SHAPES
 
 GAP = Contrast(
     id="gap",
@@ -108,3 +110,26 @@ def test_withheld_headlines_carry_the_evidence() -> None:
 def test_without_answers_there_is_nothing_to_say() -> None:
     (found,) = headlines(view_of(SHAPES["empty"]()))
     assert found.statements == ()
+
+
+def test_a_note_shared_by_all_statements_is_given_once() -> None:
+    full = make_analysis(positions=5)
+    warned = tuple(
+        msgspec.structs.replace(c, note="only 5 clusters: beware") for c in full.contrasts
+    )
+    run = msgspec.structs.replace(full, contrasts=warned)
+    (found,) = headlines(view_of(run))
+    assert found.notes == ("Only 5 clusters: beware.",)
+    assert brief(run).count("beware") == 1
+
+
+def test_a_withheld_headline_has_no_statement_in_the_terminal_either() -> None:
+    said = brief(SHAPES["withheld"]())
+    assert "withheld: right answers: moved" in said
+    assert "coding-self" not in said
+
+
+def test_the_terminal_is_not_steered_by_a_run() -> None:
+    said = brief(SHAPES["hostile"]())
+    assert "\x1b" not in said
+    assert "\u202e" not in said

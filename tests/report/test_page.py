@@ -13,7 +13,8 @@ from contextecho.report import figures, render
 from contextecho.report.figures import marks_of
 from contextecho.report.typeset import estimate
 from contextecho.scoring import RunAnalysis
-from report.runs import HOSTILE, SHAPES, make_analysis
+from report.runs import HOSTILE, make_analysis
+from report.shapes import SHAPES
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; "

@@ -14,7 +14,8 @@ from contextecho.report import Figure, draw_figures, figures
 from contextecho.report.svg import draw as draw_svg
 from contextecho.report.untrusted import make_visible
 from contextecho.scoring import RunAnalysis
-from report.runs import SHAPES, make_analysis
+from report.runs import make_analysis
+from report.shapes import SHAPES
 
 mpl = pytest.importorskip("contextecho.report.mpl", reason="needs the extra `figures`")
 

@@ -16,7 +16,8 @@ from contextecho.report.svg import draw
 from contextecho.report.typeset import Quantity
 from contextecho.report.untrusted import make_visible
 from contextecho.scoring import RunAnalysis
-from report.runs import HOSTILE_TARGET, SHAPES
+from report.runs import HOSTILE_TARGET
+from report.shapes import SHAPES
 
 
 def parsed(figure: Figure) -> ElementTree.Element:
