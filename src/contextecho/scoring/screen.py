@@ -19,7 +19,6 @@ from math import ceil
 from statistics import fmean
 
 import msgspec
-from scipy.stats import mannwhitneyu
 
 from contextecho.scoring.confounders import confounders_of
 from contextecho.scoring.features import FEATURE_NAMES, Features, measure_features
@@ -222,6 +221,8 @@ def _shift(
     if len({*before, *after}) == 1:  # a rank test of one value has no spread
         auc, p = 0.5, 1.0
     else:
+        from scipy.stats import mannwhitneyu  # takes a second to load; short sessions need none
+
         found = mannwhitneyu(after, before, alternative="two-sided")
         auc, p = found.statistic / (len(before) * len(after)), min(1.0, found.pvalue * tests)
     return Shift(

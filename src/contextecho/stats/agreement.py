@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
-from scipy.stats import spearmanr
 
 from contextecho.stats.units import FloatArray, IntArray
 
@@ -124,4 +123,6 @@ def _spearman(first: IntArray, second: IntArray) -> float | None:
     """Tie-averaged rank correlation; None where a series is constant."""
     if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
+    from scipy.stats import spearmanr  # takes a second to load, and few callers come here
+
     return float(spearmanr(first, second).statistic)

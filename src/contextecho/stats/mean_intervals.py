@@ -22,7 +22,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from contextecho.stats.interval import Interval
 from contextecho.stats.units import FloatArray, Unit, Units
@@ -74,7 +74,7 @@ def mean_interval(
 
 def t_quantile(level: float, df: float) -> float:
     """The two-sided quantile of Student's t."""
-    return float(stats.t.ppf(0.5 + level / 2, df))
+    return float(special.stdtrit(df, 0.5 + level / 2))
 
 
 def _t(means: FloatArray, level: float) -> tuple[float, float]:

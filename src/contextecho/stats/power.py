@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize, stats
+from scipy import special
 
 from contextecho.stats.mean_intervals import t_quantile
 
@@ -42,12 +42,6 @@ def minimum_detectable_gap(
         return None
     df = clusters - 1
     critical = t_quantile(level, df)
-
-    def surplus(noncentrality: float) -> float:
-        return float(stats.nct.sf(critical, df, noncentrality)) - power
-
-    # Bloom's (1995) sum of t quantiles is close from either side; half as much again is above.
-    above = 1.5 * (critical + float(stats.t.ppf(power, df))) + 1.0
-    noncentrality = optimize.brentq(surplus, 0.0, above)
+    noncentrality = special.nctdtrinc(df, 1.0 - power, critical)  # as scipy.stats.nct, inverted
     design = (1.0 + (pairs_per_cluster - 1) * icc) / (clusters * pairs_per_cluster)
     return float(noncentrality) * sd_pair * math.sqrt(design)

@@ -23,7 +23,6 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
-from scipy.stats import rankdata
 
 from contextecho.stats.interval import Interval
 from contextecho.stats.mean_intervals import t_quantile
@@ -60,9 +59,7 @@ def auc(
     if not m or not n:
         note = "one of the groups has no scores"
         return AucEstimate(auc=None, interval=None, n_high=m, n_low=n, note=note)
-    ranks = rankdata(np.concatenate([x, y]))
-    v10 = (ranks[:m] - rankdata(x)) / n
-    v01 = 1.0 - (ranks[m:] - rankdata(y)) / m
+    v10, v01 = _share_below(x, y), 1.0 - _share_below(y, x)
     area = float(v10.mean())
     variance, clusters = _variance(
         v10 - area, v01 - area, *_codes(clusters_high, clusters_low, m, n)
@@ -78,6 +75,13 @@ def auc(
         method="delong" if clusters_high is None else "obuchowski",
     )
     return AucEstimate(auc=area, interval=interval, n_high=m, n_low=n)
+
+
+def _share_below(scores: FloatArray, others: FloatArray) -> FloatArray:
+    """For each score the share of `others` below it, equal ones counting half: its placement."""
+    ordered = np.sort(others)
+    below, not_above = (np.searchsorted(ordered, scores, side) for side in ("left", "right"))
+    return np.asarray((below + not_above) / (2.0 * len(others)))
 
 
 def _codes(
