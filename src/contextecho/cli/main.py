@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         click.echo("contextecho: interrupted; run the same command to continue", err=True)
@@ -78,3 +78,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _show(error: click.ClickException) -> None:
+    """A wrong call in one line; a group called without a command shows its help."""
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        error.show()
+        return
+    context = getattr(error, "ctx", None)
+    advice = f" ({context.command_path} --help)" if context else ""
+    click.echo(f"contextecho: {' '.join(error.format_message().split())}{advice}", err=True)

@@ -123,16 +123,14 @@ def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
 def _end(run: Run) -> None:
     """Name the next command; leave with the exit code that the run's state asks for."""
     collection, judging = run.collection, run.judging
-    for target, why in collection.stopped_targets.items():
-        say(f"{target} was given up: {why}")
     reason = collection.reason or (judging.reason if judging else None)
     again = f"run {run.info.id} is kept in {run.store}; the same command continues it"
     if reason == "budget":
-        raise BudgetError("the budget is used up", where=_state(run), todo=again)
-    if collection.stopped_targets and not collection.done + collection.reused:
-        raise ProviderError("no target answered", where=_state(run), todo=again)
+        raise BudgetError(f"the budget is used up; {_state(run)}", todo=again)
+    if collection.stopped_targets and not collection.done:
+        raise ProviderError(f"{_why(run)}; {_state(run)}", todo=again)
     if not collection.complete:
-        raise IncompleteError("not every cell has a reply", where=_state(run), todo=again)
+        raise IncompleteError(f"{_why(run)}; {_state(run)}", todo=again)
     if judging and judging.stopped:
         raise ProviderError(f"the judge was given up: {judging.stopped}", todo=again)
     if judging and judging.unjudged:
@@ -144,6 +142,13 @@ def _store_words(run: Run) -> tuple[str, ...]:
     from contextecho.api import DEFAULT_STORE
 
     return () if str(run.store) == DEFAULT_STORE else ("--store", str(run.store))
+
+
+def _why(run: Run) -> str:
+    """Why cells lack a reply, by target; what single requests met is in the report."""
+    stopped = run.collection.stopped_targets
+    reasons = [f"{target} was given up: {why}" for target, why in stopped.items()]
+    return "; ".join(reasons) or "not every cell has a reply"
 
 
 def _state(run: Run) -> str:

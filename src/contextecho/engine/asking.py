@@ -100,6 +100,7 @@ async def ask_requests(
             await _together([lane.run() for lane in lanes.values()])
     finally:
         ticker.cancel()
+        tally.ended = True
         progress.close(tally)
     spend = store.spend(run_id)
     return Collection(

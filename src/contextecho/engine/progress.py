@@ -32,6 +32,7 @@ class Tally:
     output: int = 0
     dollars: float | None = 0.0  # None once a call's price was not known
     began: float = field(default_factory=time.monotonic)
+    ended: bool = False  # nothing more will be asked, whatever is open
 
     def add(self, usage: Usage | None, dollars: float | None) -> None:
         """Count a call that came back."""
@@ -52,9 +53,9 @@ class Tally:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time left at the pace so far; None before the first reply."""
+        """Time left at the pace so far; None before the first reply and after the end."""
         worked = self.done + self.failed
-        if not worked:
+        if not worked or self.ended:
             return None
         return (time.monotonic() - self.began) / worked * (self.total - self.closed)
 
