@@ -178,6 +178,16 @@ async def test_a_target_that_never_answers_is_given_up_after_one_request(store, 
     assert len(model.asked) <= 12 * limits.attempts  # one request for each prefix, at most
 
 
+async def test_what_the_store_holds_is_counted_though_the_target_was_given_up(store, limits):
+    await gather(store, make_plan(positions=3), ScriptedModel("openai/one"), limits=limits)
+    gone = ScriptedModel("openai/one", Failed(kind=FailureKind.UNREACHABLE, message="gone"))
+    collection = await gather(store, make_plan(positions=3, probes=9), gone, limits=limits)
+    total, done, reused, failed, missing = counts(collection)
+    assert (total, done, reused) == (54, 0, 18)
+    assert failed >= 1
+    assert failed + missing == 36
+
+
 async def test_a_target_that_stops_answering_is_given_up_after_a_row_of_failures(store, limits):
     plan = make_plan(positions=1, probes=200)
     answered = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 
 from contextecho.contexts import Request
 
@@ -91,6 +91,12 @@ class Agenda:
     def retry(self, item: Item, due: float) -> None:
         """Let an item wait for its next attempt."""
         heapq.heappush(self._waiting, (due, next(self._order), item))
+
+    def rest(self) -> Iterator[Item]:
+        """Every request that was not pulled yet, for when nothing more will be asked."""
+        for group in chain(self._open, (_Group(iter(ahead)) for ahead in self._ahead)):
+            while (request := group.pull()) is not None:
+                yield Item(request, group)
 
     def _new(self) -> Item | None:
         """From the first open group that may go on; else from a group not yet begun."""

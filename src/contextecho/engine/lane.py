@@ -22,7 +22,7 @@ from contextecho.store import Store
 
 OnReply = Callable[[Request, Reply], None]
 
-_REUSED_IN_A_ROW = 64  # stored replies passed over before others on the loop get a turn
+_LOOKED_UP_IN_A_ROW = 64  # requests looked up in the store before others on the loop get a turn
 
 
 @dataclass(slots=True)
@@ -68,6 +68,7 @@ class Lane:
         self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
         self._answered = False
         self._failures = 0  # given up in a row
+        self._looked_up = 0  # requests, in the store
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
         job.lanes.append(self)
@@ -90,12 +91,12 @@ class Lane:
             await asyncio.gather(*self._flying, return_exceptions=True)
         if self._error is not None:
             raise self._error
+        await self._count_stored()
 
     # Beginning calls
 
     async def _launch(self) -> bool:
         """Begin every call that may begin now; False when none is out and none will follow."""
-        passed = 0
         self._look_at = None
         while len(self._flying) < self._pace.slots and not self._halted():
             if self._loop.time() < self._hold_until:
@@ -105,10 +106,7 @@ class Lane:
             if item is None:
                 self._look_at = self._agenda.due
                 break
-            if item.attempts == 0 and self._reuse(item):
-                passed += 1
-                if passed % _REUSED_IN_A_ROW == 0:
-                    await asyncio.sleep(0)
+            if item.attempts == 0 and await self._reuse(item):
                 continue
             if not self._afford(item):
                 break
@@ -123,8 +121,16 @@ class Lane:
             self.late = True
         return bool(self.stopped) or self.over_budget or self.late
 
-    def _reuse(self, item: Item) -> bool:
+    async def _count_stored(self) -> None:
+        """What the lane did not come to is not missing if the store holds it."""
+        for item in self._agenda.rest():
+            await self._reuse(item)
+
+    async def _reuse(self, item: Item) -> bool:
         """Take the reply from the store, if this request was settled before."""
+        self._looked_up += 1
+        if self._looked_up % _LOOKED_UP_IN_A_ROW == 0:
+            await asyncio.sleep(0)
         reply = self._job.store.reply(item.request.key)
         if reply is None:
             return False
