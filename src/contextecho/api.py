@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from contextecho import __version__
+from contextecho import __version__, scoring  # by the door: numpy is loaded when replies are scored
 from contextecho.contexts import EstimateCounter, Rendering, TokenCounter
 from contextecho.engine import (
     DEFAULT_LIMITS,
@@ -40,7 +40,6 @@ from contextecho.models import (
     same_model,
 )
 from contextecho.report import write_report
-from contextecho.scoring import Judging, RunAnalysis, analyse_run, run_judging
 from contextecho.sessions import Session
 from contextecho.store import RunInfo, open_store
 from contextecho.studies import Plan, load_study, make_plan
@@ -66,7 +65,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     store: Path
     info: RunInfo
     collection: Collection
-    judging: Judging | None = None
+    judging: scoring.Judging | None = None
 
 
 def plan(
@@ -130,7 +129,7 @@ def collect(
         )
         judging = None
         if reader is not None and collection.reason is None:
-            judging = run_judging(
+            judging = scoring.run_judging(
                 opened,
                 info,
                 reader,
@@ -142,10 +141,10 @@ def collect(
     return Run(store=Path(store), info=info, collection=collection, judging=judging)
 
 
-def report(run: Run, path: str | Path, *, judge: str | None = None) -> RunAnalysis:
+def report(run: Run, path: str | Path, *, judge: str | None = None) -> scoring.RunAnalysis:
     """Analyse a run and write its report; the file's ending says html, md, json or csv."""
     with open_store(run.store, create=False) as store:
-        analysis = analyse_run(store, store.find_run(run.info.id), judge=judge)
+        analysis = scoring.analyse_run(store, store.find_run(run.info.id), judge=judge)
     write_report(analysis, Path(path))
     return analysis
 
