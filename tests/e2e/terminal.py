@@ -1,0 +1,79 @@
+"""A user's terminal: an empty HOME, a folder to work in, no keys, and the real command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+COMMAND = (sys.executable, "-m", "contextecho")
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as the one JSON document that it must be."""
+        return msgspec.json.decode(self.out)
+
+    @property
+    def errors(self) -> list[str]:
+        """The lines with which the program says what is wrong."""
+        return [line for line in self.err.splitlines() if line.startswith("contextecho: ")]
+
+    @property
+    def next(self) -> str:
+        """The command that is named last, without the program's name."""
+        last = self.err.splitlines()[-1]
+        assert last.startswith("Next: contextecho "), self.err
+        return last.removeprefix("Next: contextecho ")
+
+
+class Terminal:
+    """Runs `contextecho` in `folder`, which is also its HOME."""
+
+    def __init__(self, folder: Path, **variables: str) -> None:
+        """`variables` are added to an environment that holds nothing of the tester's."""
+        self.folder = folder
+        self.environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **variables,
+        }
+
+    def run(self, *words: object, timeout: float = 120.0) -> Done:
+        """Run a command to its end; nothing of it may be a traceback."""
+        done = subprocess.run(
+            [*COMMAND, *map(str, words)],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+        found = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Traceback" not in found.err, found.err
+        return found
+
+    def start(self, *words: object) -> subprocess.Popen[bytes]:
+        """Begin a command and leave it running."""
+        return subprocess.Popen(
+            [*COMMAND, *map(str, words)],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
