@@ -1,0 +1,95 @@
+"""The page on extending: what it shows is loaded, planned with, and read."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from contextecho import plan, read_session
+from contextecho.errors import SessionError
+from contextecho.models.providers import Provider
+from contextecho.sessions import reading
+from contextecho.sessions.readers import READERS
+from contextecho.stimuli import load_battery
+from contextecho.studies import load_study
+from docs.pages import Page, page
+
+NOTES = "you: Hello.\nmodel: Hi. Ünïcode.\n\nnobody: said this\nyou: Bye.\nmodel: Goodbye.\n"
+
+
+@pytest.fixture
+def shown(desk: Path, lay_out: Callable[[Page], None]) -> Path:
+    lay_out(page("extending.md"))
+    return desk
+
+
+@pytest.fixture
+def notes(shown: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The reader of the page, in its place among the others."""
+    spec = importlib.util.spec_from_file_location("notes", shown / "notes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(reading, "READERS", (*READERS, module))
+    return module
+
+
+def test_the_battery_is_asked_in_its_own_words(shown: Path):
+    battery = load_battery(shown / "taste.yaml")
+    assert [stimulus.id for stimulus in battery.stimuli] == ["T01", "T02"]
+    cells = plan(
+        read_session("session.jsonl"),
+        target="simulated",
+        batteries=["taste.yaml"],
+        positions="even:2",
+    )
+    asked = {cells.request(cell).ask[0].text for cell in cells.cells if cell.stimulus == "T01"}
+    assert "One short question before we go on:\n\nDo you have a favorite color?" in asked
+    assert len(asked) == 2
+
+
+def test_the_study_plans_its_four_arms_and_keeps_its_contrasts(shown: Path):
+    study = load_study("anchor.toml")
+    cells = plan(
+        read_session("session.jsonl"), target="simulated", study="anchor.toml", paraphrases=1
+    )
+    assert cells.study.contrasts == study.contrasts
+    # 6 positions x 4 arms x (5 probes + 5 negative controls)
+    assert len(cells.cells) == 240
+
+
+def test_the_reader_reads_and_its_session_can_be_planned_with(shown: Path, notes: ModuleType):
+    (shown / "a.notes").write_text(NOTES, encoding="utf-8")
+    session = read_session("a.notes")
+    assert (session.format, session.prompts, session.steps, session.row_turns) == ("notes", 2, 2, 4)
+    assert [content.text for content in session.contents(session.turns)] == [
+        "Hello.", "Hi. Ünïcode.", "Bye.", "Goodbye.",
+    ]  # fmt: skip
+    assert [(s.reason, s.count, s.first_line) for s in session.skipped] == [("not a message", 1, 4)]
+    cells = plan(session, target="simulated", positions="last", arms=["session"], paraphrases=1)
+    assert cells.snapshots[0].context.messages[1].text == "Hi. Ünïcode."
+
+
+def test_the_reader_leaves_other_formats_alone_and_refuses_monologues(
+    shown: Path, notes: ModuleType
+):
+    assert read_session("session.jsonl").format == "claude-code"
+    (shown / "b.notes").write_text("you: Hello?\n", encoding="utf-8")
+    with pytest.raises(SessionError, match="no message of a model"):
+        read_session("b.notes")
+
+
+def test_the_provider_row_is_one_that_the_table_takes(shown: Path):
+    rows = msgspec.yaml.decode((shown / "row.yaml").read_bytes(), type=dict[str, dict[str, object]])
+    ((name, row),) = rows.items()
+    provider = msgspec.convert({"id": name, **row}, Provider)
+    assert provider.base_url == "http://127.0.0.1:8000/v1"
+    assert provider.quirks_for("thinker-1").sampling is False
+    assert provider.quirks_for("llama-3").sampling is True
+    assert set(row) <= set(Provider.__struct_fields__)
