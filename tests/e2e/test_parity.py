@@ -1,0 +1,27 @@
+"""`snapshot --protocol published` in a pipe is the reference's prefix, to the byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+from e2e.terminal import COMMAND, Terminal
+
+
+def test_the_nine_published_prefixes_have_the_references_hashes(
+    shared: Path, terminal: Terminal
+) -> None:
+    parity = shared / "parity"
+    expected = json.loads((parity / "reference_outputs.json").read_text())["prefix_synthetic"]
+    assert len(expected["sha256"]) == 9
+    found = {}
+    for turn in expected["sha256"]:
+        session = str(parity / "synthetic_session.jsonl")
+        words = ("snapshot", session, "--at", turn, "--protocol", "published", "--format", "text")
+        done = subprocess.run(
+            [*COMMAND, *words], env=terminal.environment, capture_output=True, check=True
+        )
+        found[turn] = hashlib.sha256(done.stdout).hexdigest()
+    assert found == expected["sha256"]
