@@ -7,10 +7,11 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
+
+from contextecho.cli.main import COMMANDS
 
 HEAVY = {"numpy", "scipy", "aiohttp", "matplotlib", "rich", "jinja2", "sqlite3", "yaml"}
 LIMIT = 0.150  # seconds of CPU for `--help` (issue 2)
@@ -35,18 +36,12 @@ def loaded(*words: str) -> set[str]:
     return {name.partition(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
 
 
-def commands() -> Iterator[str]:
-    from contextecho.cli.main import COMMANDS
-
-    yield from COMMANDS
-
-
 @pytest.mark.parametrize("words", [("--help",), ("-h",), ("--version",)], ids=str)
 def test_help_and_version_load_nothing_heavy(words: tuple[str, ...]) -> None:
     assert loaded(*words) & (HEAVY | {"msgspec", "asyncio"}) == set()
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_help_of_every_command_loads_nothing_heavy(command: str) -> None:
     assert loaded(command, "--help") & HEAVY == set()
 

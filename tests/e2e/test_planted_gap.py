@@ -147,7 +147,8 @@ def test_many_studies_are_unbiased_and_their_intervals_cover(
     assert abs(mean - gap) < 3 * spread / math.sqrt(STUDIES)
     # What 95% coverage would give in all but one of a thousand such tests.
     assert covered >= stats.binom.ppf(0.001, len(intervals), 0.95)
-    assert len(intervals) >= 0.95 * STUDIES
+    # Three equal position means, which happens with few whole scores, have no interval.
+    assert len(intervals) >= (0.8 if positions == 3 else 0.98) * STUDIES
     if positions == 3:
         assert all(each.note and "only 3 clusters" in each.note for each in found)
         assert all(each.p is None or each.p >= 0.25 for each in found)  # 2 / 2**3 at best
