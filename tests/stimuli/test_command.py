@@ -21,7 +21,7 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[str, str]:
 def test_list_names_every_battery_and_the_next_command(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = run(capsys, "list")
     names = [line.split()[0] for line in out.splitlines()[1:]]
-    assert names == ["coding-self", "identity25", "negative-controls", "stressors"]
+    assert names == ["coding-self", "identity25", "negative-controls", "s2", "stressors"]
     assert err == "Next: contextecho stimuli show coding-self --wordings\n"
 
 
