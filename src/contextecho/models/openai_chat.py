@@ -77,7 +77,13 @@ class OpenAIChat(Model):
         first = head.last_role is None
         messages = b",".join([_encode(message) for message in ask])
         return b"".join(
-            (head.body, b"" if first else b",", messages, b"]", self._tail(request.decoding))
+            (
+                head.body,
+                b"" if first else b",",
+                messages,
+                b"],",
+                _encode(self.tail(request.decoding))[1:],
+            )
         )
 
     def _render(self, context: Context) -> _Head:
@@ -105,7 +111,8 @@ class OpenAIChat(Model):
         last = messages[-1]["role"] if messages else None
         return _Head(_encode(fields).removesuffix(b"]}"), last)
 
-    def _tail(self, decoding: Decoding) -> bytes:
+    def tail(self, decoding: Decoding) -> dict[str, Any]:
+        """The fields that stand behind the messages."""
         quirks = self._quirks
         fields: dict[str, Any] = {quirks.token_parameter: decoding.max_output_tokens}
         if quirks.sampling and decoding.temperature is not None:
@@ -114,7 +121,7 @@ class OpenAIChat(Model):
             fields["top_p"] = decoding.top_p
         if quirks.seed_parameter and decoding.seed is not None:
             fields[quirks.seed_parameter] = decoding.seed
-        return b"," + _encode(fields)[1:]
+        return fields
 
     async def close(self) -> None:
         """Close the connections."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-from contextecho.contexts import Request
+from contextecho.contexts import Decoding, Request
 from contextecho.errors import ProviderError, UsageError
 from contextecho.models.endpoint import Endpoint
 from contextecho.models.local.server import CONTEXT_LIMIT, LocalServer, shared_server
@@ -19,7 +20,13 @@ from contextecho.models.openai_chat import OpenAIChat
 from contextecho.models.providers import Quirks
 
 _TOO_LONG = re.compile(r"request \((\d+) tokens\) exceeds the available context size")
-_NOTE = "a 135M-parameter model shows that everything works, and nothing about large models"
+_NOTES = (
+    "a 135M-parameter model shows that everything works, and nothing about large models",
+    "it is served with a bias towards ending its reply: else one reply in seven never ends",
+)
+# On the logit of SmolLM2's <|im_end|>. Of 36 replies with a budget of 256 tokens, 13 ran into it
+# at 0, three at 1.5 and none at 3; penalties on repetition made them longer (ADR 0004).
+_END_BIAS = [[2, 3.0]]
 
 
 class LocalModel(OpenAIChat):
@@ -32,8 +39,8 @@ class LocalModel(OpenAIChat):
         """`server` is kept running until `close`."""
         self._server: LocalServer | None = server
         endpoint = Endpoint(f"{server.base_url}/chat/completions", {}, (), timeout)
-        notes = (_NOTE,) if target == "local" else ()
-        super().__init__(target, target, endpoint, Quirks(), notes)
+        self._embedded = target == "local"
+        super().__init__(target, target, endpoint, Quirks(), _NOTES if self._embedded else ())
 
     async def answer(self, request: Request) -> Reply:
         """Ask once. Tool calls in the history are refused: its chat template drops them."""
@@ -54,6 +61,11 @@ class LocalModel(OpenAIChat):
                 status=400,
             )
         return reply
+
+    def tail(self, decoding: Decoding) -> dict[str, Any]:
+        """The decoding; the embedded model is helped to end its reply."""
+        bias = {"logit_bias": _END_BIAS} if self._embedded else {}
+        return super().tail(decoding) | bias
 
     async def close(self) -> None:
         """Close the connections and let go of the server."""

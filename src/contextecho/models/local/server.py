@@ -36,13 +36,19 @@ class LocalServer:
         self._server = _start(xllamacpp, weights, port)
         self.address: str = self._server.listening_address
         self.base_url = f"{self.address}/v1"
+        # A server that is stopped before its loop runs never ends (xllamacpp 2026.10): one
+        # answer proves that it runs.
+        self._post("/completion", {"prompt": "a", "n_predict": 1, "cache_prompt": False})
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text under the model's own tokenizer, without special ones."""
+        return len(self._post("/tokenize", {"content": text})["tokens"])
+
+    def _post(self, path: str, document: dict[str, Any]) -> Any:
         connection = http.client.HTTPConnection(self.address.removeprefix("http://"), timeout=60)
         try:
-            connection.request("POST", "/tokenize", json.dumps({"content": text}))
-            return len(json.loads(connection.getresponse().read())["tokens"])
+            connection.request("POST", path, json.dumps(document))
+            return json.loads(connection.getresponse().read())
         finally:
             connection.close()
 
