@@ -119,10 +119,10 @@ def collect(
     budget does not allow the first call.
     """
     purse = Purse(Budget.parse(budget)) if budget else None
+    _refuse_self_judging(plan, judge, allowed=allow_self_judging)
+    models = {target: _open(target, plan, reach) for target in plan.targets}
+    reader = _open_judge(judge, plan, judge_reach or _reach_of(judge, plan, reach))
     with open_store(store) as opened:
-        models = {target: _open(target, plan, reach) for target in plan.targets}
-        reader = _open_judge(judge, plan, judge_reach or _reach_of(judge, plan, reach))
-        _refuse_self_judging(plan, reader, allowed=allow_self_judging)
         info = opened.begin_run(plan, plan.session_path, versions())
         collection = run_collection(
             plan, opened, info, models, purse=purse, progress=progress, limits=limits
@@ -181,9 +181,9 @@ def _reach_of(judge: str | None, plan: Plan, reach: Reach) -> Reach:
     return reach if judge and judge.partition("/")[0] in providers else DIRECT
 
 
-def _refuse_self_judging(plan: Plan, judge: Model | None, *, allowed: bool) -> None:
+def _refuse_self_judging(plan: Plan, judge: str | None, *, allowed: bool) -> None:
     """Before anything is spent: the judge may not be a target under another name."""
-    own = [t for t in plan.targets if judge is not None and same_model(t, judge.id)]
+    own = [target for target in plan.targets if judge and same_model(target, judge)]
     if own and not allowed:
         raise UsageError(
             f"{', '.join(own)} would judge itself",

@@ -258,7 +258,6 @@ class Maker:
             decoding=decoding,
             paraphrases=1,
             rubric="register-1",
-            score_invalid=False,
         )
         study = Study(
             id="trajectory",

@@ -115,7 +115,6 @@ PROTOCOL = Protocol(
     decoding=DECODING,
     paraphrases=2,
     rubric="register-1",
-    score_invalid=False,
 )
 
 

@@ -171,5 +171,4 @@ def _protocol() -> Protocol:
         decoding=DECODING,
         paraphrases=1,
         rubric="register",
-        score_invalid=False,
     )

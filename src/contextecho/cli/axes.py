@@ -85,6 +85,21 @@ def plan_from(session: str, choices: dict[str, Any]) -> Plan:
     )
 
 
+def words_given(context: click.Context) -> list[str]:
+    """What the user gave of these options, as words for another command that has them."""
+    words: list[str] = []
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if source is not click.core.ParameterSource.COMMANDLINE or option.name == "as_json":
+            continue
+        value = context.params[option.name or ""]
+        for one in value if option.multiple else [value]:
+            words += (
+                [str(one)] if isinstance(option, click.Argument) else [option.opts[0], str(one)]
+            )
+    return words
+
+
 def judge_from(choices: dict[str, Any]) -> str | None:
     """The judge, None for `none`."""
     judge: str = choices["judge"]

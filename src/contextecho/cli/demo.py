@@ -23,18 +23,24 @@ if TYPE_CHECKING:
 
 STUDY = "demo"
 PREFIX_TOKENS = 700
-REPLY_TOKENS = 90  # what the embedded model writes on average
-LONGEST_REPLY = 192
-SECONDS = 200.0  # to be spent asking
-SIZES = (("compactions", 3), ("compactions", 2), ("compactions", 1), ("even:3", 1))
+REPLY_TOKENS = 40  # what the embedded model writes on average
+LONGEST_REPLY = 384
+SECONDS = 150.0  # to be spent asking
+SIZES = (
+    ("compactions", 4),
+    ("compactions", 3),
+    ("compactions", 2),
+    ("compactions", 1),
+    ("even:3", 1),
+)
 PADDING = 20  # row turns around a compaction: the bundled session is short
 
 CAN_AND_CANNOT = """
-What this run shows: every step works on this machine, and what stands before a question
-visibly moves how a model answers it. What it cannot show: anything about the models that
-people use. The embedded model has 135 million parameters, is often wrong and sometimes
-incoherent; with so few positions the intervals are wide, and no judge has read the replies.
-The bundled session is scripted: its agent's voice was written to loosen."""
+What this run shows: every step works on this machine, and how a small model's replies differ
+by what stands before the question; the report has them side by side. What it cannot show:
+anything about the models that people use. The embedded model has 135 million parameters, is
+often wrong and sometimes incoherent, and with so few positions the intervals are wide. The
+bundled session is scripted: its agent's voice was written to loosen."""
 
 
 class Speed(msgspec.Struct, frozen=True):
@@ -74,18 +80,21 @@ def command(target: str, judge: str | None, output: Path, store: Path) -> None:
         f"the bundled session: {session.row_turns} row turns, {session.steps} agent steps, "
         f"{session.prompts} prompts, {len(session.full_compactions)} compactions"
     )
-    plan = _plan_that_fits(session, target)
-    for line in lines(plan, estimate_plan(plan, judge=judge)):
+    plan, seconds = _plan_that_fits(session, target)
+    for line in lines(plan, estimate_plan(plan, judge=judge), seconds=seconds):
         say(line)
     run = collect(plan, judge=judge, store=store, progress=open_progress())
     click.echo(brief(report(run, output)))
     say(CAN_AND_CANNOT)
     say(f"\nThe report: {output.resolve()}")
-    say_next("scan", "latest")
+    say_next("sessions", "list")
 
 
-def _plan_that_fits(session: Session, target: str) -> Plan:
-    """The largest size that this machine can collect in time; the smallest if none can."""
+def _plan_that_fits(session: Session, target: str) -> tuple[Plan, float]:
+    """The largest size that this machine can collect in time, and the time it takes.
+
+    The smallest size if none fits.
+    """
     say(f"measuring how fast {target} answers here ...")
     speed = _measure(target)
     say(f"it reads {speed.reads:.0f} and writes {speed.writes:.0f} tokens a second")
@@ -93,7 +102,7 @@ def _plan_that_fits(session: Session, target: str) -> Plan:
         plan = _plan(session, target, *size)
         if speed.seconds(plan) <= SECONDS:
             break
-    return plan
+    return plan, speed.seconds(plan)
 
 
 def _plan(session: Session, target: str, positions: str, paraphrases: int) -> Plan:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.axes import axes, judge_from, plan_from
-from contextecho.cli.printing import print_json, say_next
+from contextecho.cli.axes import axes, judge_from, plan_from, words_given
+from contextecho.cli.printing import counted, print_json, printable, say_next
 
 if TYPE_CHECKING:
     from contextecho.engine import Estimate, Range, TargetEstimate
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @click.command()
 @axes
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(session: str, as_json: bool, **choices: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, session: str, as_json: bool, **choices: Any) -> None:
     """Say what probing SESSION (a path, or `latest`) would ask, cost and be able to detect."""
     plan = plan_from(session, choices)
     estimate = estimate_from(plan, choices)
@@ -28,7 +29,7 @@ def command(session: str, as_json: bool, **choices: Any) -> None:
     else:
         for line in lines(plan, estimate):
             click.echo(line)
-    say_next("probe", session, *(word for t in choices["targets"] for word in ("--target", t)))
+    say_next("probe", *words_given(context))
 
 
 def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
@@ -44,11 +45,11 @@ def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
         return estimate_plan(plan, judge=judge, store=store)
 
 
-def lines(plan: Plan, estimate: Estimate) -> Iterator[str]:
-    """The plan for a human, before anything is spent."""
-    yield f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}"
+def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> Iterator[str]:
+    """The plan for a human, before anything is spent; `seconds` if the time is known better."""
+    yield printable(f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}")
     yield f"  arms       {', '.join(plan.study.arms)}"
-    yield f"  asked      {', '.join(plan.batteries)}, {plan.study.paraphrases} wordings each"
+    yield f"  asked      {', '.join(plan.batteries)}, {counted(plan.study.paraphrases, 'wording')} each"
     yield from _positions(plan)
     yield (
         f"  cells      {estimate.cells:,}, {estimate.requests:,} distinct requests"
@@ -56,7 +57,7 @@ def lines(plan: Plan, estimate: Estimate) -> Iterator[str]:
     )
     for target in estimate.targets:
         yield from _target(target)
-    yield f"  time       about {_duration(estimate.seconds)}"
+    yield f"  time       about {_duration(estimate.seconds if seconds is None else seconds)}"
     yield f"  detects    {_detects(estimate)}"
     yield f"  tokens by  {estimate.token_counter}"
     yield from (f"  note       {note}" for note in plan.notes)
@@ -76,7 +77,8 @@ def _positions(plan: Plan) -> Iterator[str]:
 def _target(target: TargetEstimate) -> Iterator[str]:
     role = "judge     " if target.judges else "target    "
     yield (
-        f"  {role} {target.target}: {target.requests:,} requests on {target.prefixes} prefixes, "
+        f"  {role} {target.target}: {counted(target.requests, 'request')}"
+        f" on {counted(target.prefixes, 'prefix')}, "
         f"{target.input_tokens:,} tokens in ({target.cached_tokens:,} from the prefix cache), "
         f"{_tokens(target.output_tokens)} out"
     )
@@ -92,20 +94,22 @@ def _money(target: TargetEstimate) -> str:
         return "price unknown: budget it in tokens (--budget 2Mtok)"
     if not target.dollars.high:
         return "free"
-    return (
+    cost = (
         f"${target.dollars.low:.2f}-{target.dollars.high:.2f}, about ${target.dollars.expected:.2f}"
-        f" (without prefix caching about ${target.dollars_uncached.expected:.2f})"
     )
+    if target.dollars == target.dollars_uncached:
+        return cost
+    return f"{cost} (without prefix caching about ${target.dollars_uncached.expected:.2f})"
 
 
 def _detects(estimate: Estimate) -> str:
-    design = f"{estimate.positions} positions x {estimate.pairs_per_position} pairs"
+    positions = counted(estimate.positions, "position")
+    design = f"{positions} x {counted(estimate.pairs_per_position, 'pair')}"
+    judged = any(target.judges for target in estimate.targets)
     if estimate.detectable_gap is None:
         return f"nothing that could be told from chance ({design})"
-    return (
-        f"a register gap of {estimate.detectable_gap:.2f} or more on the 0-3 scale, "
-        f"4 times in 5 ({design})"
-    )
+    gap = f"a register gap of {estimate.detectable_gap:.2f} or more on the 0-3 scale, 4 times in 5"
+    return f"{gap} ({design})" if judged else f"with a judge, {gap} ({design})"
 
 
 def _duration(seconds: float) -> str:

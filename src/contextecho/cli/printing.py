@@ -32,6 +32,12 @@ def say_next(*words: object) -> None:
     say("Next: contextecho " + " ".join(quoted(str(word)) for word in words))
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 prefix`, `1,200 prefixes`."""
+    plural = f"{noun}es" if noun.endswith(("x", "s")) else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
 def quoted(word: str) -> str:
     """A word as a shell takes it; placeholders in capitals stay as they are."""
     return word if word.isupper() else shlex.quote(word)

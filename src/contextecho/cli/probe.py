@@ -14,7 +14,7 @@ import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from
 from contextecho.cli.plan import estimate_from, lines
-from contextecho.cli.printing import print_json, say, say_next
+from contextecho.cli.printing import print_json, printable, say, say_next
 from contextecho.errors import BudgetError, IncompleteError, ProviderError, UsageError
 
 if TYPE_CHECKING:
@@ -45,11 +45,10 @@ def command(session: str, **choices: Any) -> None:
     from contextecho.engine import Limits, open_progress
 
     plan = plan_from(session, choices)
-    if not choices["quiet"]:
-        estimate = estimate_from(plan, choices)
-        for line in lines(plan, estimate):
-            say(line)
-        _confirm(estimate, yes=choices["yes"])
+    estimate = estimate_from(plan, choices)
+    for line in () if choices["quiet"] else lines(plan, estimate):
+        say(line)
+    _confirm(estimate, yes=choices["yes"])
     target_reach, judge_reach = _reaches(choices)
     run = collect(
         plan,
@@ -117,7 +116,7 @@ def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
         click.echo(brief(analysis))
     if output is not None:
         write_report(analysis, output)
-        say(f"wrote {output}")
+        say(f"wrote {printable(str(output))}")
 
 
 def _end(run: Run) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from contextecho.sessions import Session
 
 
-
 @click.command()
 @click.argument("session", type=click.Path(path_type=Path))
 @click.option(

@@ -80,4 +80,3 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True):
     decoding: Decoding
     paraphrases: int
     rubric: str  # id of the rubric file
-    score_invalid: bool  # published: invalid verdicts are averaged; strict: never

@@ -59,10 +59,7 @@ def _protocol(view: View) -> Iterator[tuple[str, str]]:
     yield "control text", protocol.control
     yield "system prompt", protocol.system or "none"
     yield "rubric", protocol.rubric
-    yield (
-        "invalid verdicts",
-        "averaged (as published)" if protocol.score_invalid else "never scored",
-    )
+    yield "invalid verdicts", "never scored"
     decoding = view.plan.decoding or protocol.decoding
     yield "output budget", f"{decoding.max_output_tokens:,} tokens"
     for name in ("temperature", "top_p", "seed"):

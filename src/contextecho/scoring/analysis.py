@@ -111,10 +111,12 @@ def _notes(
     for target in run.targets:
         if all(found.target != target for found in fingerprints):
             yield f"{target}: fewer than {MINIMUM_REPLIES} replies to probes, no fingerprint map"
-    if any(scored.cell.arm.anchored for scored in cells):
+    arms = {scored.cell.arm for scored in cells}
+    if Arm.SESSION_ANCHOR in arms and Arm.CONTROL_ANCHOR not in arms:
         yield (
             "an anchor says what the rubric scores as the assistant register, so it raises the "
-            "register of any arm; only control+anchor tells what it does where nothing drifted"
+            "register of any arm; what it does where nothing drifted is not known without the "
+            "control+anchor arm"
         )
 
 

@@ -6,8 +6,9 @@ paired by position, stimulus, paraphrase and replicate. Where more than a fifth 
 planned pairs is missing there is no estimate, because the missing ones are seldom
 missing at random.
 
-Families for Holm's correction are declared here and nowhere else: all overall
-contrasts of a run, all by category, all by position.
+Families for Holm's correction are declared here and nowhere else: the headline (the
+study's first contrast on the primary measure, over targets and batteries), all other
+overall contrasts of a run, all by category, all by position.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from contextecho.studies import ContrastSpec
 
 MAXIMUM_MISSING = 0.20  # share of the planned pairs
 OVERALL = "overall"
+HEADLINE = "headline"
+# The first of these that a run has is its primary measure.
+PRIMARY = (Measure.REGISTER, Measure.FINGERPRINT)
 
 _SHARED = (
     "one set of replies stands for every position of an arm without context: "
@@ -46,7 +50,8 @@ def contrasts_of(
     measures: Iterable[Measure],
 ) -> tuple[Contrast, ...]:
     """Every contrast of every target, battery and measure, adjusted within its family."""
-    wanted = set(measures)
+    specs, wanted = tuple(specs), set(measures)
+    primary = next((measure for measure in PRIMARY if measure in wanted), None)
     surfaces = dict.fromkeys((s.target, s.battery) for s in slices)
     found = [
         contrast
@@ -54,7 +59,14 @@ def contrasts_of(
         for spec in specs
         for measure in _measures_on(slices, target, battery)
         if measure in wanted
-        for contrast in _surface(spec, target, battery, measure, slices)
+        for contrast in _surface(
+            spec,
+            target,
+            battery,
+            measure,
+            slices,
+            family=HEADLINE if (spec, measure) == (specs[0], primary) else OVERALL,
+        )
     ]
     return _adjusted(found)
 
@@ -77,15 +89,17 @@ def _surface(
     battery: str,
     measure: Measure,
     slices: Mapping[Slice, Sequence[ScoredCell]],
+    *,
+    family: str,
 ) -> Iterator[Contrast]:
-    """One contrast overall, by category and by position."""
+    """One contrast overall (in `family`), by category and by position."""
     arms = [
         [c for c in slices.get(Slice(target, arm, battery), ()) if measure in MEASURES[c.kind]]
         for arm in (spec.minus_from, spec.minus)
     ]
     if not all(arms):
         return
-    yield contrast(spec, measure, *arms, scope=OVERALL, family=OVERALL)
+    yield contrast(spec, measure, *arms, scope=OVERALL, family=family)
     categories = dict.fromkeys(c.category for c in arms[0])
     if len(categories) > 1:
         for category in categories:
