@@ -49,7 +49,8 @@ def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> It
     """The plan for a human, before anything is spent; `seconds` if the time is known better."""
     yield printable(f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}")
     yield f"  arms       {', '.join(plan.study.arms)}"
-    yield f"  asked      {', '.join(plan.batteries)}, {counted(plan.study.paraphrases, 'wording')} each"
+    wordings = counted(plan.study.paraphrases, "wording")
+    yield f"  asked      {', '.join(plan.batteries)}, {wordings} each"
     yield from _positions(plan)
     yield (
         f"  cells      {estimate.cells:,}, {estimate.requests:,} distinct requests"
