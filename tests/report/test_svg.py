@@ -14,7 +14,7 @@ from contextecho.report.figures import Axis, marks_of
 from contextecho.report.palette import ESTIMATE, LOOKS
 from contextecho.report.svg import draw
 from contextecho.report.typeset import Quantity
-from contextecho.report.untrusted import make_visible
+from contextecho.untrusted import make_visible
 from contextecho.scoring import RunAnalysis
 from report.runs import HOSTILE_TARGET
 from report.shapes import SHAPES

@@ -152,7 +152,7 @@ def test_a_selection_of_an_unknown_stimulus_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     message = refusal("identity-25")
-    assert "coding-self, identity25, negative-controls, stressors" in message
+    assert "coding-self, identity25, negative-controls, s2, stressors" in message
 
 
 @pytest.mark.parametrize(

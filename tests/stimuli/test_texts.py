@@ -37,8 +37,8 @@ def paper_text(shared: Path) -> str:
     return text.replace("’", "'").replace("$", "")
 
 
-def test_four_batteries_are_bundled() -> None:
-    assert battery_ids() == ("coding-self", "identity25", "negative-controls", "stressors")
+def test_five_batteries_are_bundled() -> None:
+    assert battery_ids() == ("coding-self", "identity25", "negative-controls", "s2", "stressors")
 
 
 def test_first_wordings_are_the_papers_probes_in_the_papers_order(shared: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.report.untrusted import make_visible
+from contextecho.untrusted import make_visible
 
 KEPT = {"\t", "\n", "\u200c", "\u200d"}  # layout, and the joiners that scripts need
 
