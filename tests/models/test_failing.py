@@ -16,6 +16,7 @@ from contextecho.models import Failed, FailureKind, Refusal, Reply, Truncated, o
 from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import clean, read_failure, retry_after
 from contextecho.models.openai_chat import read_completion
+from contextecho.untrusted import one_line
 from servers.fake import FakeProvider, Fault
 
 Ask = Callable[..., Request]
@@ -206,7 +207,7 @@ def test_any_error_page_is_one_short_line(status: int, body: bytes) -> None:
     reply = read_failure(status, {}, body, ("secret",))
     text = reply.message if isinstance(reply, Failed) else reply.text
     assert len(text) < 400
-    assert text.isprintable()
+    assert text == one_line(text)
 
 
 @given(st.binary(max_size=200))
@@ -215,4 +216,4 @@ def test_any_bytes_are_a_reply(body: bytes) -> None:
 
 
 def test_control_characters_do_not_reach_a_terminal() -> None:
-    assert clean("a\x1b[31mb\r\nc\u2028d\u202ee") == "a [31mb c d e"
+    assert clean("a\x1b[31mb\r\nc\u2028d\u202ee") == "a⟨U+001B⟩[31mb c⟨U+2028⟩d⟨U+202E⟩e"

@@ -12,8 +12,8 @@ import pytest
 from contextecho.errors import UsageError
 from contextecho.report import Figure, draw_figures, figures
 from contextecho.report.svg import draw as draw_svg
-from contextecho.untrusted import make_visible
 from contextecho.scoring import RunAnalysis
+from contextecho.untrusted import make_visible
 from report.runs import make_analysis
 from report.shapes import SHAPES
 

@@ -14,8 +14,8 @@ from contextecho.report.figures import Axis, marks_of
 from contextecho.report.palette import ESTIMATE, LOOKS
 from contextecho.report.svg import draw
 from contextecho.report.typeset import Quantity
-from contextecho.untrusted import make_visible
 from contextecho.scoring import RunAnalysis
+from contextecho.untrusted import make_visible
 from report.runs import HOSTILE_TARGET
 from report.shapes import SHAPES
 

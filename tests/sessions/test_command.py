@@ -43,7 +43,7 @@ def test_show_in_a_pipe_is_plain_and_without_control_characters(
     assert code == 0
     assert "\x1b" not in out
     assert "\u202e" not in out
-    assert "claude-\ufffd[31mred\ufffd" in out
+    assert "claude-⟨U+001B⟩[31mred⟨U+202E⟩" in out
 
 
 def test_list_names_what_holds_no_conversation_with_the_reason(

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from contextecho import __version__
-from contextecho.cli.printing import print_json, say_next
+from contextecho.cli.printing import print_json, say_next, show
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def command(store: Path, as_json: bool) -> None:
         for finding in findings:
             mark = "ok " if finding.ok else "-- "
             todo = f"  ->  {finding.todo}" if finding.todo else ""
-            click.echo(f"{mark} {finding.name:<{width}}  {finding.detail}{todo}")
+            show(f"{mark} {finding.name:<{width}}  {finding.detail}{todo}")
     say_next("demo") if _local(findings) else say_next("local", "install")
 
 

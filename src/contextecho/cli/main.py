@@ -13,8 +13,8 @@ from importlib import import_module
 import click
 
 from contextecho import __version__
-from contextecho.cli.printing import printable
 from contextecho.errors import ContextEchoError
+from contextecho.untrusted import one_line
 
 COMMANDS = {
     "demo": "Run the whole pipeline on the bundled session and the embedded model.",
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
     except ContextEchoError as error:
-        click.echo(f"contextecho: {_one_line(str(error))}", err=True)
+        click.echo(f"contextecho: {one_line(str(error))}", err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -88,9 +88,4 @@ def _show(error: click.ClickException) -> None:
         return
     context = getattr(error, "ctx", None)
     advice = f" ({context.command_path} --help)" if context else ""
-    click.echo(f"contextecho: {_one_line(error.format_message())}{advice}", err=True)
-
-
-def _one_line(text: str) -> str:
-    """File names and providers' messages may hold anything."""
-    return " ".join(printable(text).split())
+    click.echo(f"contextecho: {one_line(error.format_message())}{advice}", err=True)

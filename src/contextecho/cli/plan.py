@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from, words_given
-from contextecho.cli.printing import counted, print_json, printable, say_next
+from contextecho.cli.printing import counted, print_json, say_next, show
 
 if TYPE_CHECKING:
     from contextecho.engine import Estimate, Range, TargetEstimate
@@ -28,7 +28,7 @@ def command(context: click.Context, /, session: str, as_json: bool, **choices: A
         print_json(_document(plan, estimate))
     else:
         for line in lines(plan, estimate):
-            click.echo(line)
+            show(line)
     say_next("probe", *words_given(context))
 
 
@@ -47,7 +47,7 @@ def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
 
 def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> Iterator[str]:
     """The plan for a human, before anything is spent; `seconds` if the time is known better."""
-    yield printable(f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}")
+    yield f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}"
     yield f"  arms       {', '.join(plan.study.arms)}"
     wordings = counted(plan.study.paraphrases, "wording")
     yield f"  asked      {', '.join(plan.batteries)}, {wordings} each"

@@ -1,18 +1,17 @@
 """What all commands print alike: JSON on stdout, the next command on stderr.
 
-The one thing to know: text from sessions, models and files is untrusted; it
-reaches a terminal only through `printable`.
+The one thing to know: text from sessions, models and files is untrusted; `show` and
+`say` make it visible, so that no command has to remember it.
 """
 
 from __future__ import annotations
 
 import shlex
-import unicodedata
 from typing import Any
 
 import click
 
-_INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+from contextecho.untrusted import make_visible
 
 
 def print_json(document: Any) -> None:
@@ -22,9 +21,14 @@ def print_json(document: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
 
 
+def show(text: str = "") -> None:
+    """Print lines for a human to read, on stdout."""
+    click.echo(make_visible(text))
+
+
 def say(text: str) -> None:
     """Say something to the human: on stderr, so that stdout stays data."""
-    click.echo(text, err=True)
+    click.echo(make_visible(text), err=True)
 
 
 def say_next(*words: object) -> None:
@@ -41,11 +45,3 @@ def counted(count: int, noun: str) -> str:
 def quoted(word: str) -> str:
     """A word as a shell takes it; placeholders in capitals stay as they are."""
     return word if word.isupper() else shlex.quote(word)
-
-
-def printable(text: str) -> str:
-    """The text with control, format and bidirectional characters made visible as U+FFFD."""
-    return "".join(
-        "\ufffd" if unicodedata.category(char) in _INVISIBLE and char not in "\n\t" else char
-        for char in text
-    )

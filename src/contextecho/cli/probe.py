@@ -14,7 +14,7 @@ import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from
 from contextecho.cli.plan import estimate_from, lines
-from contextecho.cli.printing import print_json, printable, say, say_next
+from contextecho.cli.printing import print_json, say, say_next
 from contextecho.errors import BudgetError, IncompleteError, ProviderError, UsageError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
         click.echo(brief(analysis))
     if output is not None:
         write_report(analysis, output)
-        say(f"wrote {printable(str(output))}")
+        say(f"wrote {output}")
 
 
 def _end(run: Run) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from contextecho.cli.printing import printable, say, say_next
+from contextecho.cli.printing import say, say_next
 
 
 @click.command()
@@ -47,5 +47,5 @@ def command(run: str, output: str | None, name: str | None, judge: str | None, p
         click.echo(render(analysis, name or "html"), nl=False)
     else:
         written = write_report(analysis, Path(output), format=name)
-        say(f"Wrote {printable(str(written))}")
+        say(f"Wrote {written}")
     say_next("figures", found.id, "--store", place, "-o", "figures")

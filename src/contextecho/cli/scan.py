@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextecho.cli.finding import find_path
-from contextecho.cli.printing import print_json, printable, say_next
+from contextecho.cli.printing import print_json, say_next, show
 from contextecho.errors import SessionError
+from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from contextecho.scoring import Screen, Shift, Voice, Window
@@ -53,7 +54,7 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
     else:
         _print_lines(_listing(screens, unread))
     best = max(screens, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
-    say_next("probe", _visible(best.path), "--target", "MODEL")
+    say_next("probe", best.path, "--target", "MODEL")
 
 
 def _screen_all(paths: Sequence[Path]) -> tuple[list[Screen], list[tuple[Path, SessionError]]]:
@@ -115,21 +116,16 @@ def _document(
 
 def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
-        click.echo(line)
-
-
-def _visible(text: str) -> str:
-    """Words from a session file, fit for one line of a terminal."""
-    return printable(text).replace("\n", " ")
+        show(line)
 
 
 # One session
 
 
 def _full(screen: Screen) -> Iterator[str]:
-    yield _visible(screen.path)
+    yield one_line(screen.path)
     yield f"  {_counts(screen)}"
-    yield f"  models: {_visible(', '.join(screen.models)) or 'not recorded'}"
+    yield f"  models: {one_line(', '.join(screen.models)) or 'not recorded'}"
     yield f"  {screen.label}: {screen.outlook}"
     for voice, texts in screen.texts.items():
         if texts:
@@ -140,7 +136,7 @@ def _full(screen: Screen) -> Iterator[str]:
     yield ""
     yield "  What else changed, and may explain what is seen here:"
     for line in screen.confounders:
-        yield f"    - {_visible(line)}"
+        yield f"    - {one_line(line)}"
 
 
 def _counts(screen: Screen) -> str:
@@ -220,7 +216,7 @@ def _listing(
     screens: Sequence[Screen], unread: Sequence[tuple[Path, SessionError]]
 ) -> Iterator[str]:
     for screen in screens:
-        yield f"{screen.outlook:<18}  {_counts(screen)}  {_visible(screen.path)}"
+        yield f"{screen.outlook:<18}  {_counts(screen)}  {one_line(screen.path)}"
     for path, error in unread:
-        yield f"{'not read':<18}  {_visible(error.what)}  {_visible(str(path))}"
+        yield f"{'not read':<18}  {one_line(error.what)}  {one_line(str(path))}"
     yield f"{len(screens)} sessions read, {len(unread)} files not; each line is {screens[0].label}"

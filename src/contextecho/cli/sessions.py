@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.printing import print_json, printable, say, say_next
+from contextecho.cli.printing import print_json, say, say_next
 from contextecho.errors import SessionError, UsageError
+from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -183,9 +184,7 @@ def _print_table(
     from rich.text import Text
 
     console = Console()
-    cells = [
-        [printable(cell).replace("\n", " ").replace("\t", " ") for cell in row] for row in rows
-    ]
+    cells = [[one_line(cell) for cell in row] for row in rows]
     if not console.is_terminal:
         for line in [heads, *cells] if any(heads) else cells:
             click.echo("\t".join(line))

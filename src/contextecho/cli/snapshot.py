@@ -2,7 +2,7 @@
 
 The one thing to know: standard output carries the snapshot and nothing else, no
 newline at its end, so that a hash of it is a hash of what is sent. Only on a
-terminal, which control characters from a session could steer, are these replaced.
+terminal, which control characters from a session could steer, are these named.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.printing import printable, say, say_next
+from contextecho.cli.printing import say, say_next
+from contextecho.untrusted import make_visible
 
 if TYPE_CHECKING:
     from contextecho.contexts import Context, Position, Snapshot
@@ -115,7 +116,7 @@ def command(
 def _write(text: str) -> None:
     """All bytes to a pipe or a file; without control characters to a terminal."""
     if sys.stdout.isatty():
-        text = printable(text) + "\n"
+        text = make_visible(text) + "\n"
     click.echo(text.encode(), nl=False)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from contextecho.cli.printing import print_json, say_next, show
 
 if TYPE_CHECKING:
     from contextecho.stimuli import Battery
@@ -24,30 +25,26 @@ def list_batteries(as_json: bool) -> None:
 
     summaries = [_summary(load_battery(battery_id)) for battery_id in battery_ids()]
     if as_json:
-        _print_json(summaries)
+        print_json(summaries)
     else:
         _print_table(summaries)
-    click.echo("Next: contextecho stimuli show coding-self --wordings", err=True)
+    say_next("stimuli", "show", "coding-self", "--wordings")
 
 
-@command.command()
+@command.command("show")
 @click.argument("battery", metavar="BATTERY")
 @click.option("--wordings", is_flag=True, help="Show every wording, not only the first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (all wordings).")
-def show(battery: str, wordings: bool, as_json: bool) -> None:
+def show_battery(battery: str, wordings: bool, as_json: bool) -> None:
     """Show one battery: a bundled one by its id, or a YAML file by its path."""
-    import msgspec
-
     from contextecho.stimuli import load_battery
 
     loaded = load_battery(battery)
     if as_json:
-        _print_json(msgspec.to_builtins(loaded))
+        print_json(loaded)
     else:
         _print_battery(loaded, wordings)
-    click.echo(
-        f"Next: contextecho plan SESSION --target MODEL --battery {shlex.quote(battery)}", err=True
-    )
+    say_next("plan", "SESSION", "--target", "MODEL", "--battery", battery)
 
 
 def _summary(battery: Battery) -> dict[str, Any]:
@@ -64,33 +61,27 @@ def _summary(battery: Battery) -> dict[str, Any]:
     }
 
 
-def _print_json(document: Any) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
-
-
 def _print_table(summaries: list[dict[str, Any]]) -> None:
     row = "{id:<18} {version:<7} {kind:<16} {stimuli:>7} {wordings:>8}  {framed:<6} {licence:<9}  "
     heads = ("id", "version", "kind", "stimuli", "wordings", "framed", "licence")
-    click.echo(row.format(**{head: head for head in heads}) + "sha256")
+    show(row.format(**{head: head for head in heads}) + "sha256")
     for summary in summaries:
         framed = "yes" if summary["framed"] else "no"
-        click.echo(row.format(**{**summary, "framed": framed}) + summary["sha256"][:16])
+        show(row.format(**{**summary, "framed": framed}) + summary["sha256"][:16])
 
 
 def _print_battery(battery: Battery, wordings: bool) -> None:
-    click.echo(f"{battery.id}, version {battery.version}")
-    click.echo(f"licence  {battery.licence}")
-    click.echo(f"source   {battery.source}")
-    click.echo(f"sha256   {battery.sha256}")
-    click.echo(f"framing  {battery.framing or 'none'}")
+    show(f"{battery.id}, version {battery.version}")
+    show(f"licence  {battery.licence}")
+    show(f"source   {battery.source}")
+    show(f"sha256   {battery.sha256}")
+    show(f"framing  {battery.framing or 'none'}")
     for stimulus in battery.stimuli:
-        click.echo(f"\n{stimulus.id}  {stimulus.category}  ({stimulus.kind})")
+        show(f"\n{stimulus.id}  {stimulus.category}  ({stimulus.kind})")
         shown = stimulus.wordings if wordings else stimulus.wordings[:1]
         for number, wording in enumerate(shown, start=1):
-            click.echo(f"  {number:>2}  {wording}")
+            show(f"  {number:>2}  {wording}")
         if stimulus.check:
-            click.echo(f"  check {stimulus.check}")
+            show(f"  check {stimulus.check}")
         if stimulus.answers:
-            click.echo(f"  answer {' or '.join(stimulus.answers)}")
+            show(f"  answer {' or '.join(stimulus.answers)}")

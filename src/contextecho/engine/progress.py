@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from contextecho.models import Usage
+from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichBar
@@ -92,7 +93,7 @@ class Quiet:
 
     def say(self, text: str) -> None:
         """One line."""
-        print(printable(text), file=self._stream, flush=True)
+        print(one_line(text), file=self._stream, flush=True)
 
     def close(self, tally: Tally) -> None:
         """Nothing."""
@@ -144,7 +145,7 @@ class Bar:
 
     def say(self, text: str) -> None:
         """A line above the bar."""
-        self._bar.console.print(printable(text))
+        self._bar.console.print(one_line(text))
 
     def close(self, tally: Tally) -> None:
         """Draw the end state and stop."""
@@ -177,11 +178,6 @@ def summary(tally: Tally, *, counts: bool = True) -> str:
     if left is not None and tally.closed < tally.total:
         parts.append(f"{_duration(left)} left")
     return ", ".join(parts)
-
-
-def printable(text: str) -> str:
-    """One line without control characters: a provider's message may hold anything."""
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _short(count: int) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from contextecho.models.model import Failed, FailureKind, Refusal
+from contextecho.untrusted import one_line
 
 _LONGEST = 300  # characters of a provider's message that are kept
 _MASKED = re.compile(r"\S*\*{3,}\S*")  # "sk-proj-****1234": an echo that shows parts of a key
@@ -62,11 +63,10 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 def clean(text: str, secrets: Sequence[str] = ()) -> str:
-    """One short line without control or bidirectional characters, keys or masked keys."""
+    """One short visible line without keys or masked keys."""
     for secret in secrets:
         text = text.replace(secret, "[key]")
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    line = " ".join(_MASKED.sub("[key]", printable).split())
+    line = _MASKED.sub("[key]", one_line(text))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 

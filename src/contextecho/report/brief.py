@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextecho.report.headline import collected, controls, headlines
-from contextecho.report.untrusted import make_visible
 from contextecho.report.view import view_of
 from contextecho.scoring import RunAnalysis
+from contextecho.untrusted import make_visible
 
 
 def brief(analysis: RunAnalysis) -> str:

@@ -19,9 +19,9 @@ from contextecho.report.headline import Headline, headlines
 from contextecho.report.limits import CANNOT_SAY
 from contextecho.report.measures import READINGS
 from contextecho.report.missing import missing
-from contextecho.report.untrusted import make_visible
 from contextecho.report.view import View
 from contextecho.scoring import Contrast, RunAnalysis
+from contextecho.untrusted import make_visible
 
 SCHEMA = "contextecho.report/1"
 

@@ -17,8 +17,8 @@ from contextecho.report.headline import collected, headlines
 from contextecho.report.limits import CANNOT_SAY
 from contextecho.report.missing import missing
 from contextecho.report.tables import Table, contrasts_table, denominators_table
-from contextecho.report.untrusted import make_visible
 from contextecho.report.view import View
+from contextecho.untrusted import one_line
 
 _SYNTAX = re.compile(r"([\\`*_\[\]|~#$])")
 # Entities, because these three mean something inside a word: HTML, mentions, bare links.
@@ -56,8 +56,7 @@ def pipe_table(table: Table) -> Markup:
 
 def escape_markdown(text: str) -> str:
     """`text` as one line that Markdown shows as it stands."""
-    line = " ".join(make_visible(text).split())
-    return _WORDS.sub(_entity, _SYNTAX.sub(r"\\\1", line))
+    return _WORDS.sub(_entity, _SYNTAX.sub(r"\\\1", one_line(text)))
 
 
 def _entity(match: re.Match[str]) -> str:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextecho.contexts import Arm
+from contextecho.contexts import CONTROL_TOLERANCE, Arm
 from contextecho.report.headline import difference
 from contextecho.report.measures import READINGS
 from contextecho.report.palette import series_name
 from contextecho.report.typeset import count, listing
 from contextecho.report.view import OVERALL, View
 from contextecho.scoring import Measure
-
-_RATIO_TOLERANCE = 0.02  # design, section 3: control tokens within 2 % of the session's
 
 
 def missing(view: View) -> tuple[str, ...]:
@@ -104,7 +102,7 @@ def _matching(view: View) -> Iterator[str]:
     off = [
         f"{label} ({ratio:.3f})"
         for label, ratio in view.plan.control_ratio.items()
-        if abs(ratio - 1.0) > _RATIO_TOLERANCE + 1e-9
+        if abs(ratio - 1.0) > CONTROL_TOLERANCE + 1e-9
     ]
     if off:
         yield (

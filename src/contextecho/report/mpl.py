@@ -30,7 +30,7 @@ from contextecho.report.figures import (
 )
 from contextecho.report.palette import ESTIMATE, LOOKS, series_name
 from contextecho.report.typeset import count, estimate, tick, whole
-from contextecho.report.untrusted import make_visible
+from contextecho.untrusted import make_visible
 
 INTERVAL = " (interval)"
 _MARKERS = {"circle": "o", "triangle": "^", "square": "s", "diamond": "D", "cross": "x"}

@@ -31,8 +31,8 @@ from contextecho.report.tables import (
     positions_table,
 )
 from contextecho.report.typeset import count, number, sentence
-from contextecho.report.untrusted import make_visible
 from contextecho.report.view import View
+from contextecho.untrusted import make_visible
 
 _SECTIONS = {
     "trajectory": "Along the session",

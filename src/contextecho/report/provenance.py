@@ -25,9 +25,22 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
         *_study(view),
         *_protocol(view),
         ("tokens counted with", plan.token_counter or UNKNOWN),
+        *_billing(view),
         *_batteries(view),
         *((f"version: {name}", version) for name, version in sorted(run.versions.items())),
     )
+
+
+def _billing(view: View) -> Iterator[tuple[str, str]]:
+    """Who answered, and how well the arms' lengths match by the target's own account."""
+    for account in view.analysis.billing:
+        yield f"served as: {account.target}", listing(account.served) or UNKNOWN
+        ratios = account.control_ratio.values()
+        if ratios:
+            yield (
+                f"billed control ÷ session: {account.target}",
+                f"{min(ratios):.3f} to {max(ratios):.3f} over {len(ratios)} positions",
+            )
 
 
 def _study(view: View) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from contextecho.report.figures import Figure, Mark
 from contextecho.report.palette import LOOKS, series_class, series_name
 from contextecho.report.typeset import count, estimate
-from contextecho.report.untrusted import make_visible
+from contextecho.untrusted import make_visible
 
 Attribute = str | float | None
 _SIZE = 5.0

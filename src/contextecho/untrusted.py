@@ -1,9 +1,9 @@
-"""Text from sessions and models, made safe to look at.
+"""Text from sessions, models, files and servers, made safe to look at.
 
-Replies and session names are written by strangers. Escaping HTML is the
-template's work; this module does the part escaping cannot: characters that a
-reader does not see but a terminal or a browser obeys (escape sequences,
-direction overrides, invisible tags) are replaced by marks that show them.
+The one thing to know: strangers write it, and every room shows it by this one
+rule. Escaping HTML is the template's work; here is the part that escaping cannot
+do: characters that a reader does not see but a terminal or a browser obeys (escape
+sequences, direction overrides, invisible tags) become marks that show them.
 """
 
 from __future__ import annotations
@@ -26,3 +26,8 @@ def make_visible(text: str) -> str:
     Tabs and line ends stay; CR LF becomes LF.
     """
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """`text` made visible, and on one line with single spaces."""
+    return " ".join(make_visible(text).split())
