@@ -18,6 +18,7 @@ from contextecho.contexts import (
 )
 from contextecho.scoring import (
     ArmMean,
+    Billing,
     Contrast,
     Denominator,
     Example,
@@ -362,6 +363,10 @@ class Maker:
             guards=tuple(self.guards()),
             examples=tuple(self.example(t) for t in self.targets),
             judge=judge if self.judged else None,
+            billing=tuple(
+                Billing(target=t, served=(f"{t}-2026-11",), control_ratio={"P00": 1.01})
+                for t in self.targets
+            ),
             headline_withheld=(),
             notes=(self.text,) if self.text == HOSTILE else (),
         )

@@ -18,6 +18,7 @@ from contextecho.contexts.model import (
 from contextecho.contexts.positions import Choice, choose_positions, find_positions
 from contextecho.contexts.prose import ControlText, load_control
 from contextecho.contexts.protocol import (
+    CONTROL_TOLERANCE,
     Arm,
     ControlKind,
     Protocol,
@@ -46,6 +47,7 @@ from contextecho.contexts.wording import (
 )
 
 __all__ = [
+    "CONTROL_TOLERANCE",
     "Anchor",
     "Arm",
     "CalibratedCounter",

@@ -14,6 +14,9 @@ import msgspec
 from contextecho.contexts.model import Decoding
 from contextecho.errors import UsageError
 
+CONTROL_TOLERANCE = 0.02
+"""Control tokens over session tokens may differ from 1 by this (design, section 3)."""
+
 
 class Rendering(StrEnum):
     """How a session becomes messages."""

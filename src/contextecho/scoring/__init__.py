@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "ArmMean",
+    "Billing",
     "Compliance",
     "Contrast",
     "Denominator",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from contextecho.scoring.judgement import Judgement, read_judgement
     from contextecho.scoring.model import (
         ArmMean,
+        Billing,
         Contrast,
         Denominator,
         Example,
@@ -75,6 +77,7 @@ else:
         "judgement": ("Judgement", "read_judgement"),
         "model": (
             "ArmMean",
+            "Billing",
             "Contrast",
             "Denominator",
             "Example",

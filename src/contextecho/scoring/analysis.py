@@ -13,6 +13,7 @@ from itertools import groupby
 
 from contextecho.contexts import Arm
 from contextecho.errors import UsageError
+from contextecho.scoring.billing import billing_of, mismatches
 from contextecho.scoring.contrasts import contrasts_of
 from contextecho.scoring.examples import choose_examples
 from contextecho.scoring.fingerprint import MINIMUM_REPLIES, map_fingerprints
@@ -43,6 +44,7 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
     measures = [m for m in Measure if used or m is not Measure.REGISTER]
     slices = by_slice(cells)
     asked = {w: c for w, c in slices.items() if w.battery != planned.study.negative_controls}
+    billing = billing_of(run.targets, store.replies(run.id))
     guards = guards_of(run.targets, planned.study.negative_controls, slices, measures)
     return RunAnalysis(
         run=run,
@@ -53,8 +55,12 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
         guards=guards,
         examples=choose_examples(planned, cells, measures),
         judge=mirror(used) if used else None,
+        billing=billing,
         headline_withheld=tuple(_withheld(guards)),
-        notes=tuple(_notes(run, cells, fingerprints, sets, used)),
+        notes=(
+            *_notes(run, cells, fingerprints, sets, used),
+            *(sentence for account in billing for sentence in mismatches(account)),
+        ),
     )
 
 

@@ -145,6 +145,14 @@ class JudgeMirror(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
+class Billing(msgspec.Struct, frozen=True, kw_only=True):
+    """What a target's own account says: which models answered, how long the arms were."""
+
+    target: str
+    served: tuple[str, ...]  # names that came with the replies, in order of appearance
+    control_ratio: Mapping[str, float]  # position -> billed control tokens / session tokens
+
+
 class RunAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a report shows about one run."""
 
@@ -156,5 +164,6 @@ class RunAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     guards: tuple[Guard, ...]
     examples: tuple[Example, ...]
     judge: JudgeMirror | None
+    billing: tuple[Billing, ...]
     headline_withheld: tuple[str, ...]  # one sentence a target whose headline may not be shown
     notes: tuple[str, ...]

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from contextecho.contexts import (
+    CONTROL_TOLERANCE,
     Arm,
     Context,
     Decoding,
@@ -36,9 +37,6 @@ from contextecho.errors import UsageError
 from contextecho.sessions import Session
 from contextecho.stimuli import Battery, load_battery
 from contextecho.studies.model import Cell, Plan, Study
-
-_RATIO_TOLERANCE = 0.02
-"""Control tokens over session tokens may differ from 1 by this (design, section 3)."""
 
 _THIN = 0.5
 """Share of the budget below which a snapshot that was cut is worth a note."""
@@ -293,7 +291,7 @@ def _fork_notes(
                 "before them is longer than the rest of the budget"
             )
     for label, ratio in ratios.items():
-        if abs(ratio - 1) > _RATIO_TOLERANCE:
+        if abs(ratio - 1) > CONTROL_TOLERANCE:
             yield f"the control at {label} has {ratio:.3f} times the session's tokens"
 
 
