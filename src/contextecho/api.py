@@ -21,6 +21,7 @@ import msgspec
 
 from contextecho import __version__, scoring  # by the door: numpy is loaded when replies are scored
 from contextecho.contexts import EstimateCounter, Rendering, TokenCounter
+from contextecho.defaults import STORE, TIMEOUT
 from contextecho.engine import (
     DEFAULT_LIMITS,
     Budget,
@@ -44,8 +45,6 @@ from contextecho.sessions import Session
 from contextecho.store import RunInfo, open_store
 from contextecho.studies import Plan, load_study, make_plan
 
-DEFAULT_STORE = ".contextecho"
-
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
     """How a model is reached when not at its provider's own address with its own key."""
@@ -53,7 +52,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     key_env: str | None = None
     headers: Mapping[str, str] = {}
-    timeout: float = 300.0  # seconds, of one call
+    timeout: float = TIMEOUT  # seconds, of one call
 
 
 DIRECT = Reach()
@@ -103,7 +102,7 @@ def collect(
     *,
     judge: str | None = None,
     budget: str | None = None,
-    store: str | Path = DEFAULT_STORE,
+    store: str | Path = STORE,
     reach: Reach = DIRECT,
     judge_reach: Reach | None = None,
     allow_self_judging: bool = False,

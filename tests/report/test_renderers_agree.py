@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from contextecho.errors import UsageError
-from contextecho.report import Figure, draw_figures, figures
+from contextecho.report import Figure, draw_figures, drawing, figures
 from contextecho.report.svg import draw as draw_svg
 from contextecho.scoring import RunAnalysis
 from contextecho.untrusted import make_visible
@@ -129,7 +129,7 @@ def test_unknown_formats_and_figures_are_refused_before_drawing(
 def test_without_matplotlib_the_command_to_install_it_is_named(
     judged: RunAnalysis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contextecho.report.drawing.find_spec", lambda _: None)
+    monkeypatch.setattr(drawing, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'contextecho\[figures\]'"):
         draw_figures(judged, tmp_path)
 

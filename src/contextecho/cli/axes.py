@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from contextecho.cli.options import store_option
+
 if TYPE_CHECKING:
     from contextecho.studies import Plan
 
@@ -46,8 +48,7 @@ _OPTIONS = (
     click.option("--placement", type=click.Choice(["user", "system"]), help="Of the anchor."),
     click.option("--system", "system_file", type=click.Path(path_type=Path),
                  help="The deployer's own system prompt, for all arms."),
-    click.option("--store", type=click.Path(path_type=Path), default=".contextecho",
-                 show_default=True, help="Where replies are kept."),
+    store_option,
 )  # fmt: skip
 
 

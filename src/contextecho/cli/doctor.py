@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from contextecho import __version__
+from contextecho.cli.options import json_option, store_option
 from contextecho.cli.printing import print_json, say_next, show
 
 
@@ -28,8 +29,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("--store", type=click.Path(path_type=Path), default=".contextecho", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@store_option
+@json_option
 def command(store: Path, as_json: bool) -> None:
     """Say what works on this machine, and what to do about the rest. Sends nothing."""
     findings = list(_look(store))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from contextecho.cli.finding import find_analysis
+from contextecho.cli.options import run_argument, store_option, store_words, verdicts_option
 from contextecho.cli.printing import say_next
 
 
@@ -13,7 +17,7 @@ def _listed(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
 
 
 @click.command()
-@click.argument("run", metavar="[RUN|latest]", default="latest")
+@run_argument
 @click.option(
     "--only",
     metavar="NAME,...",
@@ -24,35 +28,23 @@ def _listed(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
 @click.option(
     "--format", "formats", metavar="pdf,svg,png", default="pdf", show_default=True, callback=_listed
 )
-@click.option("--judge", metavar="MODEL", help="Whose verdicts to use, if there are several.")
-@click.option(
-    "--store",
-    "place",
-    metavar="DIR",
-    default=".contextecho",
-    show_default=True,
-    envvar="CONTEXTECHO_STORE",
-    help="The store that holds the run.",
-)
+@verdicts_option
+@store_option
 def command(
     run: str,
     only: tuple[str, ...],
     output: str,
     formats: tuple[str, ...],
     judge: str | None,
-    place: str,
+    store: Path,
 ) -> None:
     """Draw a run's figures: the same numbers as the report, as PDF, SVG or PNG.
 
     The same run gives the same files, byte for byte. Needs the extra `figures`.
     """
     from contextecho.report import draw_figures
-    from contextecho.scoring import analyse_run
-    from contextecho.store import open_store
 
-    with open_store(place, create=False) as store:
-        found = store.find_run(run)
-        analysis = analyse_run(store, found, judge=judge)
+    analysis = find_analysis(run, store, judge=judge)
     for path in draw_figures(analysis, output, formats, only):
         click.echo(path)
-    say_next("report", found.id, "--store", place, "-o", "report.html")
+    say_next("report", analysis.run.id, *store_words(store), "-o", "report.html")

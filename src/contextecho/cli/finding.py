@@ -1,4 +1,4 @@
-"""From what a user types to a session: a path, or `latest`, the newest on this machine."""
+"""From what a user types to what it names: a session, a run, the text of a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextecho.scoring import RunAnalysis
     from contextecho.sessions import Session
 
 
@@ -29,6 +30,15 @@ def find_path(text: str) -> Path:
             "no session found where Claude Code keeps them", where="latest", todo="name a file"
         )
     return found[0].path
+
+
+def find_analysis(run: str, store: Path, *, judge: str | None = None) -> RunAnalysis:
+    """The analysis of the run that `run` names: `latest`, or the beginning of its id."""
+    from contextecho.scoring import analyse_run
+    from contextecho.store import open_store
+
+    with open_store(store, create=False) as opened:
+        return analyse_run(opened, opened.find_run(run), judge=judge)
 
 
 def read_text(file: Path, option: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_next, show
 
 
@@ -35,7 +36,7 @@ def install(wheel: Path | None) -> None:
 
 
 @command.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def status(as_json: bool) -> None:
     """Say what of the embedded model is there; exit code 6 when it cannot answer."""
     from contextecho.models import local_status

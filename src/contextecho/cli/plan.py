@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from, words_given
+from contextecho.cli.options import json_option
 from contextecho.cli.printing import counted, print_json, say_next, show
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @axes
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @click.pass_context
 def command(context: click.Context, /, session: str, as_json: bool, **choices: Any) -> None:
     """Say what probing SESSION (a path, or `latest`) would ask, cost and be able to detect."""

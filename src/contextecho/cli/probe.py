@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from
+from contextecho.cli.finding import find_analysis
+from contextecho.cli.options import store_words
 from contextecho.cli.plan import estimate_from, lines
 from contextecho.cli.printing import print_json, say, say_next
+from contextecho.defaults import ATTEMPTS, TIMEOUT
 from contextecho.errors import BudgetError, IncompleteError, ProviderError, UsageError
 
 if TYPE_CHECKING:
-    from contextecho.api import Run
+    from contextecho.api import Reach, Run
     from contextecho.engine import Estimate
 
 ASK_ABOVE_DOLLARS = 1.0
@@ -33,8 +36,12 @@ ASK_ABOVE_DOLLARS = 1.0
 @click.option("--judge-base-url", help="The judge's server, if it is another one.")
 @click.option("--judge-key-env", metavar="NAME", help="Variable that holds the judge's key.")
 @click.option("--allow-self-judging", is_flag=True, help="Let a target judge itself; marked.")
-@click.option("--timeout", type=float, default=300.0, show_default=True, help="Of a call, seconds.")
-@click.option("--attempts", type=click.IntRange(1), default=6, show_default=True, help="A request.")
+@click.option(
+    "--timeout", type=float, default=TIMEOUT, show_default=True, help="Of a call, seconds."
+)
+@click.option(
+    "--attempts", type=click.IntRange(1), default=ATTEMPTS, show_default=True, help="A request."
+)
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="Also write the report here.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before spending.")
 @click.option("--quiet", "-q", is_flag=True, help="No plan, no progress.")
@@ -76,7 +83,7 @@ def _confirm(estimate: Estimate, *, yes: bool) -> None:
     click.confirm(f"This may cost {cost}. Go on?", abort=True, err=True)
 
 
-def _reaches(choices: dict[str, Any]) -> tuple[Any, Any]:
+def _reaches(choices: dict[str, Any]) -> tuple[Reach, Reach | None]:
     from contextecho.api import Reach
 
     targets = Reach(
@@ -105,11 +112,8 @@ def _header(text: str) -> tuple[str, str]:
 def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
     """The analysis on stdout, the report in a file if one was named."""
     from contextecho.report import brief, write_report
-    from contextecho.scoring import analyse_run
-    from contextecho.store import open_store
 
-    with open_store(run.store, create=False) as store:
-        analysis = analyse_run(store, store.find_run(run.info.id))
+    analysis = find_analysis(run.info.id, run.store)
     if as_json:
         print_json(analysis)
     else:
@@ -134,13 +138,7 @@ def _end(run: Run) -> None:
         raise ProviderError(f"the judge was given up: {judging.stopped}", todo=again)
     if judging and judging.unjudged:
         raise IncompleteError(f"{judging.unjudged} replies are not judged", todo=again)
-    say_next("report", run.info.id, *_store_words(run), "-o", "report.html")
-
-
-def _store_words(run: Run) -> tuple[str, ...]:
-    from contextecho.api import DEFAULT_STORE
-
-    return () if str(run.store) == DEFAULT_STORE else ("--store", str(run.store))
+    say_next("report", run.info.id, *store_words(run.store), "-o", "report.html")
 
 
 def _why(run: Run) -> str:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from contextecho.cli.finding import find_analysis
+from contextecho.cli.options import run_argument, store_option, store_words, verdicts_option
 from contextecho.cli.printing import say, say_next
 
 
 @click.command()
-@click.argument("run", metavar="[RUN|latest]", default="latest")
+@run_argument
 @click.option(
     "-o",
     "--output",
@@ -18,29 +20,17 @@ from contextecho.cli.printing import say, say_next
     help="Where to write; `-` is standard output. Default: report.html for HTML, else `-`.",
 )
 @click.option("--format", "name", metavar="html|md|json|csv", help="Default: by FILE, else html.")
-@click.option("--judge", metavar="MODEL", help="Whose verdicts to use, if there are several.")
-@click.option(
-    "--store",
-    "place",
-    metavar="DIR",
-    default=".contextecho",
-    show_default=True,
-    envvar="CONTEXTECHO_STORE",
-    help="The store that holds the run.",
-)
-def command(run: str, output: str | None, name: str | None, judge: str | None, place: str) -> None:
+@verdicts_option
+@store_option
+def command(run: str, output: str | None, name: str | None, judge: str | None, store: Path) -> None:
     """Write the report of a run, whatever part of it is collected.
 
     The HTML report is one file that needs no network. It holds replies of the model
     and the name of the session: read it before you share it.
     """
     from contextecho.report import render, write_report
-    from contextecho.scoring import analyse_run
-    from contextecho.store import open_store
 
-    with open_store(place, create=False) as store:
-        found = store.find_run(run)
-        analysis = analyse_run(store, found, judge=judge)
+    analysis = find_analysis(run, store, judge=judge)
     if output is None and name in (None, "html"):
         output = "report.html"
     if output in (None, "-"):
@@ -48,4 +38,4 @@ def command(run: str, output: str | None, name: str | None, judge: str | None, p
     else:
         written = write_report(analysis, Path(output), format=name)
         say(f"Wrote {written}")
-    say_next("figures", found.id, "--store", place, "-o", "figures")
+    say_next("figures", analysis.run.id, *store_words(store), "-o", "figures")

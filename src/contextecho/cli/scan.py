@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextecho.cli.finding import find_path
+from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.errors import SessionError
 from contextecho.untrusted import one_line
@@ -34,7 +35,7 @@ _LEGEND = (
 
 @click.command()
 @click.argument("sessions", metavar="SESSION|DIR...", nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def command(sessions: tuple[str, ...], as_json: bool) -> None:
     """Screen sessions for changes of register: a screen, never a diagnosis.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_next
 from contextecho.errors import SessionError, UsageError
 from contextecho.untrusted import one_line
@@ -27,7 +28,7 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1), metavar="N")
 def list_sessions(path: Path | None, as_json: bool, limit: int) -> None:
     """List sessions, the newest first: below PATH, or where Claude Code keeps them.
@@ -59,7 +60,7 @@ def list_sessions(path: Path | None, as_json: bool, limit: int) -> None:
 
 @command.command("show")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def show_session(path: Path, as_json: bool) -> None:
     """Show what a session holds: turns, compactions, models, and what was left out."""
     from contextecho.sessions import read_session

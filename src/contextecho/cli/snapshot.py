@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextecho.cli.finding import read_text
 from contextecho.cli.printing import say, say_next
 from contextecho.untrusted import make_visible
 
@@ -93,7 +94,7 @@ def command(
         counter=counter,
         budget=budget,
         rendering=parse_rendering(rendering) if rendering else None,
-        system=_system(system_file),
+        system=read_text(system_file, "--system") if system_file else None,
     )
     context = apply_arm(
         snapshot,
@@ -118,18 +119,6 @@ def _write(text: str) -> None:
     if sys.stdout.isatty():
         text = make_visible(text) + "\n"
     click.echo(text.encode(), nl=False)
-
-
-def _system(file: Path | None) -> str | None:
-    """The deployer's system prompt, as it stands in the file."""
-    from contextecho.errors import UsageError
-
-    try:
-        return file.read_text(encoding="utf-8") if file else None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            "cannot be read as UTF-8 text", where=str(file), todo="give --system a text file"
-        ) from error
 
 
 def _position(session: Session, place: str, protocol_id: str) -> Position:

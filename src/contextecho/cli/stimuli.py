@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def list_batteries(as_json: bool) -> None:
     """List the bundled batteries."""
     from contextecho.stimuli import battery_ids, load_battery

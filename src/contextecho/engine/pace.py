@@ -11,11 +11,13 @@ import random
 
 import msgspec
 
+from contextecho.defaults import ATTEMPTS
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How hard to try. Seconds throughout."""
 
-    attempts: int = 6  # for each request, the first one included
+    attempts: int = ATTEMPTS  # for each request, the first one included
     first_delay: float = 1.0  # before the second attempt; doubled each time
     longest_delay: float = 60.0  # for back-off and for `retry-after`
     concurrency: int = 8  # calls at once to one target, to begin with

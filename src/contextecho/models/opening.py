@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from contextecho.defaults import TIMEOUT
 from contextecho.errors import ProviderError, UsageError
 from contextecho.models.model import Model
 from contextecho.models.providers import (
@@ -25,8 +26,6 @@ from contextecho.models.recorded import Lookup, RecordedModel
 if TYPE_CHECKING:
     from contextecho.studies import Plan
 
-DEFAULT_TIMEOUT = 300.0
-
 
 def open_model(
     target: str,
@@ -36,7 +35,7 @@ def open_model(
     headers: Mapping[str, str] | None = None,
     lookup: Lookup | None = None,
     simulated: Plan | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float = TIMEOUT,
 ) -> Model:
     """Open the model that a target names.
 

@@ -1,0 +1,31 @@
+"""Options that several commands have, each said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from contextecho.defaults import STORE
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    default=STORE,
+    show_default=True,
+    envvar="CONTEXTECHO_STORE",
+    help="Where replies are kept.",
+)
+
+run_argument = click.argument("run", metavar="[RUN|latest]", default="latest")
+
+verdicts_option = click.option(
+    "--judge", metavar="MODEL", help="Whose verdicts to use, if there are several."
+)
+
+
+def store_words(store: Path) -> tuple[str, ...]:
+    """The option as words for another command; none for the default."""
+    return () if str(store) == STORE else ("--store", str(store))

@@ -1,0 +1,11 @@
+"""Defaults that both the command line and the rooms state.
+
+The one thing to know: a command shows its defaults before it imports any room, so
+those it shares with one stand here.
+"""
+
+from __future__ import annotations
+
+STORE = ".contextecho"  # the folder in which replies are kept
+TIMEOUT = 300.0  # seconds, of one call
+ATTEMPTS = 6  # for each request, the first one included
