@@ -16,20 +16,10 @@ from typing import Any
 import msgspec
 
 from contextecho.contexts import Context, Decoding, Message, Request, canonical_json
-from contextecho.models.endpoint import Endpoint, Exchange
+from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import foreign_answer
-from contextecho.models.model import (
-    Answer,
-    Failed,
-    FailureKind,
-    Model,
-    Refusal,
-    Reply,
-    Truncated,
-    Usage,
-)
-from contextecho.models.prefixes import PrefixCache
-from contextecho.models.providers import Quirks
+from contextecho.models.model import Refusal, Reply, Truncated, Usage
+from contextecho.models.wire import WireModel, answered
 
 # The older of the two current versions: 2026-10-21 removed temperature and top_p for all models,
 # and the models of the paper's panel were sampled with them.
@@ -45,32 +35,8 @@ class _Head(msgspec.Struct, frozen=True):
     open_role: str | None  # the role of that turn
 
 
-class AnthropicMessages(Model):
+class AnthropicMessages(WireModel[_Head]):
     """A model behind Anthropic's messages endpoint."""
-
-    free = False
-    max_concurrency: int | None = None
-
-    def __init__(
-        self,
-        target: str,
-        model: str,
-        endpoint: Endpoint,
-        quirks: Quirks,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        """`model` is the provider's own id of `target`."""
-        self.id = target
-        self.notes = notes
-        self._model = model
-        self._endpoint = endpoint
-        self._quirks = quirks
-        self._heads = PrefixCache(self._render)
-
-    async def answer(self, request: Request) -> Reply:
-        """Ask once."""
-        exchange = await self._endpoint.post(self.body(request))
-        return read_message(exchange) if isinstance(exchange, Exchange) else exchange
 
     def body(self, request: Request) -> bytes:
         """The bytes that are sent for a request."""
@@ -114,16 +80,11 @@ class AnthropicMessages(Model):
         return _Head(start + rendered, turns[-1][0])
 
     def _tail(self, decoding: Decoding) -> bytes:
-        fields: dict[str, Any] = {"max_tokens": decoding.max_output_tokens}
-        if self._quirks.sampling and decoding.temperature is not None:
-            fields["temperature"] = decoding.temperature
-        if self._quirks.sampling and decoding.top_p is not None:
-            fields["top_p"] = decoding.top_p
+        fields = {"max_tokens": decoding.max_output_tokens, **self._sampling(decoding)}
         return b"," + _encode(fields)[1:]
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._endpoint.close()
+    def _read(self, exchange: Exchange) -> Reply:
+        return read_message(exchange)
 
 
 def _open_turn(role: str) -> bytes:
@@ -199,10 +160,7 @@ def read_message(exchange: Exchange) -> Reply:
         return Refusal(text=text, **told)
     if message.stop_reason in _TRUNCATING:
         return Truncated(text=text, **told)
-    if not text.strip():
-        what = "called a tool" if message.stop_reason == "tool_use" else "wrote no visible text"
-        return Failed(kind=FailureKind.EMPTY, message=f"the model {what}", **told)
-    return Answer(text=text, **told)
+    return answered(text, called_tool=message.stop_reason == "tool_use", told=told)
 
 
 def _usage(usage: _Usage | None) -> Usage | None:

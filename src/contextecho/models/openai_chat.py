@@ -16,20 +16,11 @@ from typing import Any
 import msgspec
 
 from contextecho.contexts import Context, Decoding, Message, Request, canonical_json
-from contextecho.models.endpoint import Endpoint, Exchange
+from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import error_in_body, foreign_answer
-from contextecho.models.model import (
-    Answer,
-    Failed,
-    FailureKind,
-    Model,
-    Refusal,
-    Reply,
-    Truncated,
-    Usage,
-)
-from contextecho.models.prefixes import PrefixCache
+from contextecho.models.model import Failed, FailureKind, Refusal, Reply, Truncated, Usage
 from contextecho.models.providers import Quirks, bridge_text
+from contextecho.models.wire import WireModel, answered
 
 _encode = msgspec.json.Encoder().encode
 _THINKING = re.compile(r"\s*<think>.*?(</think>\s*|\Z)", re.DOTALL)
@@ -41,34 +32,8 @@ class _Head(msgspec.Struct, frozen=True):
     last_role: str | None
 
 
-class OpenAIChat(Model):
+class OpenAIChat(WireModel[_Head]):
     """A model behind a chat-completions endpoint."""
-
-    free = False
-    max_concurrency: int | None = None
-
-    def __init__(
-        self,
-        target: str,
-        model: str,
-        endpoint: Endpoint,
-        quirks: Quirks,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        """`model` is the provider's own id of `target`."""
-        self.id = target
-        self.notes = notes
-        self._model = model
-        self._endpoint = endpoint
-        self._quirks = quirks
-        self._heads = PrefixCache(self._render)
-
-    async def answer(self, request: Request) -> Reply:
-        """Ask once."""
-        exchange = await self._endpoint.post(self.body(request))
-        if not isinstance(exchange, Exchange):
-            return exchange
-        return read_completion(exchange, self._endpoint.secrets)
 
     def body(self, request: Request) -> bytes:
         """The bytes that are sent for a request."""
@@ -114,18 +79,13 @@ class OpenAIChat(Model):
     def tail(self, decoding: Decoding) -> dict[str, Any]:
         """The fields that stand behind the messages."""
         quirks = self._quirks
-        fields: dict[str, Any] = {quirks.token_parameter: decoding.max_output_tokens}
-        if quirks.sampling and decoding.temperature is not None:
-            fields["temperature"] = decoding.temperature
-        if quirks.sampling and decoding.top_p is not None:
-            fields["top_p"] = decoding.top_p
+        fields = {quirks.token_parameter: decoding.max_output_tokens, **self._sampling(decoding)}
         if quirks.seed_parameter and decoding.seed is not None:
             fields[quirks.seed_parameter] = decoding.seed
         return fields
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._endpoint.close()
+    def _read(self, exchange: Exchange) -> Reply:
+        return read_completion(exchange, self._endpoint.secrets)
 
 
 def _wire_messages(
@@ -233,10 +193,7 @@ def _reply(completion: _Completion, choice: _Choice, seconds: float) -> Reply:
         return Truncated(text=text, **told)
     if reason == "error":
         return Failed(kind=FailureKind.SERVER, message="the provider broke off", **told)
-    if not text.strip():
-        what = "called a tool" if reason == "tool_calls" else "wrote no visible text"
-        return Failed(kind=FailureKind.EMPTY, message=f"the model {what}", **told)
-    return Answer(text=text, **told)
+    return answered(text, called_tool=reason == "tool_calls", told=told)
 
 
 def _visible(content: str | list[_Part] | None) -> str:

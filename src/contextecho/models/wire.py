@@ -1,0 +1,71 @@
+"""What the two wire formats share: a model behind an endpoint, asked with cached prefixes."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from contextecho.contexts import Context, Decoding, Request
+from contextecho.models.endpoint import Endpoint, Exchange
+from contextecho.models.model import Answer, Failed, FailureKind, Model, Reply
+from contextecho.models.prefixes import PrefixCache
+from contextecho.models.providers import Quirks
+
+Head = TypeVar("Head")
+
+
+class WireModel(Model, Generic[Head]):
+    """A model behind an endpoint. A wire format renders the prefix, the body and the answer."""
+
+    free = False
+    max_concurrency: int | None = None
+
+    def __init__(
+        self,
+        target: str,
+        model: str,
+        endpoint: Endpoint,
+        quirks: Quirks,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        """`model` is the provider's own id of `target`."""
+        self.id = target
+        self.notes = notes
+        self._model = model
+        self._endpoint = endpoint
+        self._quirks = quirks
+        self._heads = PrefixCache(self._render)
+
+    async def answer(self, request: Request) -> Reply:
+        """Ask once."""
+        exchange = await self._endpoint.post(self.body(request))
+        return self._read(exchange) if isinstance(exchange, Exchange) else exchange
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
+
+    def body(self, request: Request) -> bytes:
+        """The bytes that are sent for a request."""
+        raise NotImplementedError
+
+    def _render(self, context: Context) -> Head:
+        """The part of a body that requests on one context share."""
+        raise NotImplementedError
+
+    def _read(self, exchange: Exchange) -> Reply:
+        """A 200 answer as a reply."""
+        raise NotImplementedError
+
+    def _sampling(self, decoding: Decoding) -> dict[str, Any]:
+        """Temperature and top_p, where they are given and the model takes them."""
+        given = {"temperature": decoding.temperature, "top_p": decoding.top_p}
+        wanted = given if self._quirks.sampling else {}
+        return {name: value for name, value in wanted.items() if value is not None}
+
+
+def answered(text: str, *, called_tool: bool, told: dict[str, Any]) -> Answer | Failed:
+    """A complete answer; one without visible text is a failure."""
+    if text.strip():
+        return Answer(text=text, **told)
+    what = "called a tool" if called_tool else "wrote no visible text"
+    return Failed(kind=FailureKind.EMPTY, message=f"the model {what}", **told)
