@@ -9,14 +9,13 @@ from contextecho.contexts.model import (
     Message,
     Position,
     Request,
-    Role,
     Snapshot,
     ToolCall,
     ToolSpec,
     canonical_json,
 )
 from contextecho.contexts.positions import Choice, choose_positions, find_positions
-from contextecho.contexts.prose import ControlText, load_control
+from contextecho.contexts.prose import load_control
 from contextecho.contexts.protocol import (
     CONTROL_TOLERANCE,
     Arm,
@@ -54,7 +53,6 @@ __all__ = [
     "Choice",
     "Context",
     "ControlKind",
-    "ControlText",
     "Decoding",
     "EstimateCounter",
     "Message",
@@ -63,7 +61,6 @@ __all__ = [
     "Protocol",
     "Rendering",
     "Request",
-    "Role",
     "Snapshot",
     "TokenCounter",
     "ToolCall",

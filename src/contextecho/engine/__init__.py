@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextecho.engine.asking import Collection, Reason, Work, ask_requests, run_in_loop
 from contextecho.engine.budget import Budget, Purse
 from contextecho.engine.collect import collect, run_collection
-from contextecho.engine.cost import price_spend
 from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress, Tally, open_progress
@@ -27,7 +26,6 @@ __all__ = [
     "collect",
     "estimate_plan",
     "open_progress",
-    "price_spend",
     "run_collection",
     "run_in_loop",
 ]

@@ -12,8 +12,8 @@ from contextecho.report.measures import READINGS
 from contextecho.report.palette import ESTIMATE, series_name
 from contextecho.report.trajectories import mean_mark
 from contextecho.report.typeset import count
-from contextecho.report.view import OVERALL, View
-from contextecho.scoring import Contrast, Measure
+from contextecho.report.view import View
+from contextecho.scoring import OVERALL, Contrast, Measure
 
 ARMS, CONTRASTS, CONTRACTS = "arms", "contrasts", "contracts"
 

@@ -23,7 +23,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     bounds: tuple[float, float] | None  # of the axis; None: from the data
     more: str  # "replies in the A arm MORE than in the B arm" when A - B is positive
     less: str
-    judged: bool = False
 
 
 READINGS = {
@@ -35,7 +34,6 @@ READINGS = {
         bounds=(0.0, 3.0),
         more="score closer to the assistant register",
         less="score further from the assistant register",
-        judged=True,
     ),
     Measure.FINGERPRINT: Reading(
         name="fingerprint",

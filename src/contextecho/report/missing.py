@@ -12,8 +12,8 @@ from contextecho.report.headline import difference
 from contextecho.report.measures import READINGS
 from contextecho.report.palette import series_name
 from contextecho.report.typeset import count, listing
-from contextecho.report.view import OVERALL, View
-from contextecho.scoring import Measure
+from contextecho.report.view import View
+from contextecho.scoring import OVERALL, Measure
 
 
 def missing(view: View) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from contextecho.report.headline import difference
 from contextecho.report.measures import READINGS
 from contextecho.report.palette import series_name
 from contextecho.report.typeset import Quantity, bracket, estimate, number, p_value, sentence, whole
-from contextecho.report.view import OVERALL, View
-from contextecho.scoring import Contrast, Denominator
+from contextecho.report.view import View
+from contextecho.scoring import OVERALL, Contrast, Denominator
 
 
 class Column(msgspec.Struct, frozen=True):

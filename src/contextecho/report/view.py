@@ -14,9 +14,8 @@ import msgspec
 from contextecho.contexts import Arm
 from contextecho.report.figures import Station
 from contextecho.report.record import PlanRecord, read_plan
-from contextecho.scoring import ArmMean, Contrast, Guard, Measure, RunAnalysis
+from contextecho.scoring import OVERALL, ArmMean, Contrast, Guard, Measure, RunAnalysis
 
-OVERALL = "overall"
 _MeanKey = tuple[str, Measure, str, Arm, str | None]
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "OVERALL",
     "ArmMean",
     "Billing",
     "Compliance",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from contextecho.scoring.judge import Judging, judge_run, run_judging
     from contextecho.scoring.judgement import Judgement, read_judgement
     from contextecho.scoring.model import (
+        OVERALL,
         ArmMean,
         Billing,
         Contrast,
@@ -76,6 +78,7 @@ else:
         "judge": ("Judging", "judge_run", "run_judging"),
         "judgement": ("Judgement", "read_judgement"),
         "model": (
+            "OVERALL",
             "ArmMean",
             "Billing",
             "Contrast",

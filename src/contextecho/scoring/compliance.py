@@ -19,9 +19,6 @@ from contextecho.scoring.contract import KEPT, Compliance, broken
 from contextecho.scoring.sentences import check_sentence
 from contextecho.scoring.shell import check_shell
 
-# Bumped with every change of a verdict; part of the scorer's version.
-COMPLIANCE_VERSION = "1"
-
 _EMPHASIS = re.compile(r"(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1", re.DOTALL)
 _FINAL_PUNCTUATION = ".!?,:;。！？"
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060"

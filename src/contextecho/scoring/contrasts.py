@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from contextecho.contexts import Arm
-from contextecho.scoring.model import Contrast, Measure
+from contextecho.scoring.model import OVERALL, Contrast, Measure
 from contextecho.scoring.scores import MEASURES, ScoredCell, Slice
 from contextecho.stats import (
     Interval,
@@ -33,7 +33,6 @@ from contextecho.stats import (
 from contextecho.studies import ContrastSpec
 
 MAXIMUM_MISSING = 0.20  # share of the planned pairs
-OVERALL = "overall"
 HEADLINE = "headline"
 # The first of these that a run has is its primary measure.
 PRIMARY = (Measure.REGISTER, Measure.FINGERPRINT)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from contextecho.contexts import Arm
-from contextecho.scoring.contrasts import OVERALL, contrast
-from contextecho.scoring.model import Contrast, Guard, Measure
+from contextecho.scoring.contrasts import contrast
+from contextecho.scoring.model import OVERALL, Contrast, Guard, Measure
 from contextecho.scoring.scores import MEASURES, ScoredCell, Slice
 from contextecho.stimuli import StimulusKind
 from contextecho.studies import ContrastSpec

@@ -16,6 +16,8 @@ from contextecho.contexts import Arm
 from contextecho.stats import Interval
 from contextecho.store import RunInfo
 
+OVERALL = "overall"  # the scope of a contrast over the whole run
+
 
 class Measure(StrEnum):
     """What is contrasted."""

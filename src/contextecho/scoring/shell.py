@@ -56,28 +56,10 @@ _TECHNICAL = re.compile(r"-{1,2}\w|.*[/=$*~:@\d\"'{\\]|\.|\w[\w-]*\.\w")
 _PLAIN_WORD = re.compile(r"[A-Za-z’']+[.,;:!]?")
 _DASHES = ("—", "–", "->", "→")
 # Words that a sentence needs and an argument list does not.
-_FUNCTION_WORDS = frozenset(
-    [
-        "the",
-        "to",
-        "and",
-        "then",
-        "which",
-        "is",
-        "are",
-        "was",
-        "see",
-        "that",
-        "this",
-        "your",
-        "you",
-        "it",
-        "because",
-        "so",
-        "will",
-        "would",
-    ]
-)
+_FUNCTION_WORDS = frozenset((
+    "the", "to", "and", "then", "which", "is", "are", "was", "see",
+    "that", "this", "your", "you", "it", "because", "so", "will", "would",
+))  # fmt: skip
 
 
 def check_shell(text: str) -> Compliance:

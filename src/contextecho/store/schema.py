@@ -15,14 +15,12 @@ from contextecho.errors import DataError
 APPLICATION_ID = 0x43454348  # "CECH"; tells our files from other programs' SQLite files
 
 
-def _first_tables(db: sqlite3.Connection) -> None:
-    """Blobs, runs and cells, requests, the ledger of attempts, replies, verdicts."""
-    for statement in (
-        """CREATE TABLE blob (
+_FIRST_TABLES = (
+    """CREATE TABLE blob (
   sha256 TEXT PRIMARY KEY,
   zstd BLOB NOT NULL
 ) WITHOUT ROWID""",
-        """CREATE TABLE run (
+    """CREATE TABLE run (
   id TEXT PRIMARY KEY,
   created_at TEXT NOT NULL,
   begun_at TEXT NOT NULL,
@@ -33,7 +31,7 @@ def _first_tables(db: sqlite3.Connection) -> None:
   plan TEXT NOT NULL,
   versions TEXT NOT NULL
 ) WITHOUT ROWID""",
-        """CREATE TABLE cell (
+    """CREATE TABLE cell (
   run TEXT NOT NULL REFERENCES run(id),
   ordinal INTEGER NOT NULL,
   key TEXT NOT NULL,
@@ -49,7 +47,7 @@ def _first_tables(db: sqlite3.Connection) -> None:
   prefix TEXT NOT NULL REFERENCES blob(sha256),
   PRIMARY KEY (run, ordinal)
 ) WITHOUT ROWID""",
-        """CREATE TABLE request (
+    """CREATE TABLE request (
   key TEXT PRIMARY KEY,
   target TEXT NOT NULL,
   context TEXT NOT NULL REFERENCES blob(sha256),
@@ -57,7 +55,7 @@ def _first_tables(db: sqlite3.Connection) -> None:
   decoding TEXT NOT NULL,
   sample INTEGER NOT NULL
 ) WITHOUT ROWID""",
-        """CREATE TABLE attempt (
+    """CREATE TABLE attempt (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL REFERENCES request(key),
   run TEXT NOT NULL REFERENCES run(id),
@@ -77,13 +75,13 @@ def _first_tables(db: sqlite3.Connection) -> None:
   output INTEGER,
   reasoning INTEGER
 )""",
-        "CREATE INDEX attempt_key ON attempt(key)",
-        """CREATE TABLE reply (
+    "CREATE INDEX attempt_key ON attempt(key)",
+    """CREATE TABLE reply (
   key TEXT PRIMARY KEY REFERENCES request(key),
   attempt INTEGER NOT NULL REFERENCES attempt(id),
   settled INTEGER NOT NULL
 ) WITHOUT ROWID""",
-        """CREATE TABLE verdict (
+    """CREATE TABLE verdict (
   reply_key TEXT NOT NULL REFERENCES reply(key),
   scorer TEXT NOT NULL,
   scorer_version TEXT NOT NULL,
@@ -92,7 +90,12 @@ def _first_tables(db: sqlite3.Connection) -> None:
   detail TEXT NOT NULL,
   PRIMARY KEY (reply_key, scorer, scorer_version)
 ) WITHOUT ROWID""",
-    ):
+)
+
+
+def _first_tables(db: sqlite3.Connection) -> None:
+    """Blobs, runs and cells, requests, the ledger of attempts, replies, verdicts."""
+    for statement in _FIRST_TABLES:
         db.execute(statement)
 
 
