@@ -62,9 +62,12 @@ class SimulatedModel(Model):
         """A target that knows a plan; without `process`, the one that `target` declares."""
         if process is None:
             process = parse_process(target.partition("/")[2])
+        # By row turn, not by label: labels are numbered anew in each plan, and a reply may not
+        # depend on the plan that asked first.
+        turns = {position.label: str(position.row_turn) for position in plan.positions}
         arms: dict[str, tuple[Arm, str]] = {}
         for cell in plan.cells:
-            arms.setdefault(cell.prefix, (cell.arm, cell.position))
+            arms.setdefault(cell.prefix, (cell.arm, turns[cell.position]))
         questions = {
             battery.ask(stimulus, wording): stimulus
             for battery in plan.batteries.values()
