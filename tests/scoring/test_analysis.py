@@ -14,7 +14,8 @@ from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Trun
 from contextecho.scoring import Contrast, Measure, RunAnalysis, analyse_run, score_run
 from contextecho.store import Store
 from contextecho.studies import Cell
-from scoring.runs import GAP, RESTORATION, collect, make_plan, say, verdicts
+from scoring.runs import RESTORATION, collect, make_plan, say, verdicts
+from store.plans import GAP
 
 HEDGED = "I don't have a favorite, because as an AI I have no taste. I can list what people value."
 DRIFTED = (

@@ -1,6 +1,8 @@
-"""Small plans for the tests of the store and the engine: every size, no session needed."""
+"""Small plans for the tests of every room: any size and batteries, no session needed."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from contextecho.contexts import (
     Arm,
@@ -19,25 +21,35 @@ from contextecho.studies import Cell, ContrastSpec, Plan, Study
 
 DECODING = Decoding(max_output_tokens=50, temperature=1.0)
 ARMS = (Arm.CONTROL, Arm.SESSION)
+GAP = ContrastSpec(id="gap", minus_from=Arm.CONTROL, minus=Arm.SESSION, question="Drift?")
 
 
 def make_plan(
     *,
-    targets: tuple[str, ...] = ("openai/one",),
+    targets: Sequence[str] = ("openai/one",),
     positions: int = 2,
+    arms: Sequence[Arm] = ARMS,
     probes: int = 3,
+    batteries: Sequence[Battery] = (),
+    negative_controls: Battery | None = None,
+    paraphrases: int = 1,
     replicates: int = 1,
+    contrasts: Sequence[ContrastSpec] = (GAP,),
     study: str = "trajectory",
     notes: tuple[str, ...] = (),
     prefix_chars: int = 400,
 ) -> Plan:
-    """A plan of targets x positions x 2 arms x probes x replicates cells."""
-    battery = _battery(probes)
+    """A plan whose arms have a context of their own at every position.
+
+    Without `batteries` it asks a made-up one of `probes` questions.
+    """
+    batteries = batteries or (_battery(probes),)
+    asked = (*batteries, negative_controls) if negative_controls else batteries
     places = tuple(_position(order) for order in range(positions))
     contexts = {
         (place.label, arm): _context(f"{arm} at {place.label}: ", prefix_chars)
         for place in places
-        for arm in ARMS
+        for arm in arms
     }
     cells = tuple(
         Cell(
@@ -48,34 +60,67 @@ def make_plan(
             arm=arm,
             battery=battery.id,
             stimulus=stimulus.id,
-            paraphrase=0,
+            paraphrase=paraphrase,
             replicate=replicate,
             prefix=contexts[place.label, arm].sha256,
         )
         for target in targets
         for place in places
-        for arm in ARMS
+        for arm in arms
+        for battery in asked
         for stimulus in battery.stimuli
+        for paraphrase in range(paraphrases)
         for replicate in range(replicates)
     )
     return Plan(
-        study=_study(study, battery.id, replicates),
-        protocol=_protocol(),
+        study=Study(
+            id=study,
+            version="1",
+            question="Does the register move?",
+            positions=f"even:{positions}",
+            arms=tuple(arms),
+            batteries=tuple(battery.id for battery in batteries),
+            paraphrases=paraphrases,
+            replicates=replicates,
+            anchor=None,
+            anchor_placement="user",
+            protocol="strict",
+            contrasts=tuple(contrasts),
+            negative_controls=negative_controls.id if negative_controls else None,
+        ),
+        protocol=PROTOCOL,
         session="s1",
         session_sha256="5" * 64,
         session_path="made-up.jsonl",
-        targets=targets,
+        targets=tuple(targets),
         positions=places,
-        snapshots=tuple(_snapshot(p, contexts[p.label, Arm.SESSION]) for p in places),
+        snapshots=tuple(
+            _snapshot(p, contexts[p.label, Arm.SESSION]) for p in places if Arm.SESSION in arms
+        ),
         contexts={context.sha256: context for context in contexts.values()},
         prefix_tokens={context.sha256: context.chars // 4 for context in contexts.values()},
         token_counter="estimate",
         control_ratio={place.label: 1.0 for place in places},
-        batteries={battery.id: battery},
+        batteries={battery.id: battery for battery in asked},
         cells=cells,
         decoding=DECODING,
         notes=notes,
     )
+
+
+PROTOCOL = Protocol(
+    id="strict",
+    version="1",
+    rendering=Rendering.NATIVE,
+    budget=7500,
+    budget_unit=Unit.TOKENS,
+    control=ControlKind.PROSE,
+    system="You are a helpful assistant.",
+    acknowledgement="",
+    decoding=DECODING,
+    paraphrases=1,
+    rubric="register-1",
+)
 
 
 def _battery(probes: int) -> Battery:
@@ -133,42 +178,4 @@ def _snapshot(position: Position, context: Context) -> Snapshot:
         counter="estimate",
         summary_kept=None,
         dropped_turns=0,
-    )
-
-
-def _study(study: str, battery: str, replicates: int) -> Study:
-    return Study(
-        id=study,
-        version="1",
-        question="Does the register move?",
-        positions="even:2",
-        arms=ARMS,
-        batteries=(battery,),
-        paraphrases=1,
-        replicates=replicates,
-        anchor=None,
-        anchor_placement="user",
-        protocol="strict",
-        contrasts=(
-            ContrastSpec(
-                id="gap", minus_from=Arm.CONTROL, minus=Arm.SESSION, question="How far apart?"
-            ),
-        ),
-        negative_controls=None,
-    )
-
-
-def _protocol() -> Protocol:
-    return Protocol(
-        id="strict",
-        version="1",
-        rendering=Rendering.NATIVE,
-        budget=7500,
-        budget_unit=Unit.TOKENS,
-        control=ControlKind.PROSE,
-        system="You are a helpful assistant.",
-        acknowledgement="",
-        decoding=DECODING,
-        paraphrases=1,
-        rubric="register",
     )
