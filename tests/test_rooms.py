@@ -9,7 +9,7 @@ from pathlib import Path
 import contextecho
 
 ROOT = Path(contextecho.__file__).parent
-ROOMS = {door.parent.name for door in ROOT.glob("*/__init__.py")}
+ROOMS = {door.parent.name for door in ROOT.glob("*/__init__.py")} - {"cli"}  # has no door
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -27,5 +27,5 @@ def test_no_room_reaches_behind_another_rooms_door() -> None:
             _, room, *inside = module.split(".")
             if inside and room in ROOMS - {own}:
                 behind.append(f"{file.relative_to(ROOT)}: {module}")
-    assert len(ROOMS) > 10
+    assert len(ROOMS) == 10
     assert behind == []
