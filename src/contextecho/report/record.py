@@ -12,8 +12,6 @@ from collections.abc import Mapping
 import msgspec
 
 from contextecho.contexts import Decoding, Position, Protocol
-from contextecho.errors import DataError
-from contextecho.store import RunInfo
 from contextecho.studies import Study
 
 
@@ -66,15 +64,3 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
     def snapshot(self, label: str) -> SnapshotRecord | None:
         """The snapshot taken at a position."""
         return next((s for s in self.snapshots if s.position.label == label), None)
-
-
-def read_plan(run: RunInfo) -> PlanRecord:
-    """The plan that `run` was collected under."""
-    try:
-        return msgspec.convert(run.plan, PlanRecord)
-    except msgspec.ValidationError as error:
-        raise DataError(
-            f"the stored plan cannot be read: {error}",
-            where=f"run {run.id}",
-            todo="report it with the version that collected the run",
-        ) from error

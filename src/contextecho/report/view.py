@@ -13,7 +13,7 @@ import msgspec
 
 from contextecho.contexts import Arm
 from contextecho.report.figures import Station
-from contextecho.report.record import PlanRecord, read_plan
+from contextecho.report.record import PlanRecord
 from contextecho.scoring import OVERALL, ArmMean, Contrast, Guard, Measure, RunAnalysis
 
 _MeanKey = tuple[str, Measure, str, Arm, str | None]
@@ -133,4 +133,4 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 def view_of(analysis: RunAnalysis) -> View:
     """`analysis` with its plan read. Raises `DataError` if the plan is malformed."""
-    return View(analysis=analysis, plan=read_plan(analysis.run))
+    return View(analysis=analysis, plan=analysis.run.read_plan(PlanRecord))

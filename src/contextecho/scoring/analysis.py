@@ -19,7 +19,7 @@ from contextecho.scoring.examples import choose_examples
 from contextecho.scoring.fingerprint import MINIMUM_REPLIES, map_fingerprints
 from contextecho.scoring.guards import guards_of
 from contextecho.scoring.model import FingerprintMap, Guard, Measure, RunAnalysis
-from contextecho.scoring.planned import read_planned
+from contextecho.scoring.planned import Planned
 from contextecho.scoring.scores import Outcome, ScoredCell, by_slice, score_cells
 from contextecho.scoring.summaries import arm_means_of, denominators_of
 from contextecho.scoring.verdicts import JudgeSet, judge_sets, mirror
@@ -40,7 +40,7 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
     sets = judge_sets(store.verdicts(run.id))
     used = _choose(sets, judge)
     cells, fingerprints = _score(store, run, used)
-    planned = read_planned(run)
+    planned = run.read_plan(Planned)
     measures = [m for m in Measure if used or m is not Measure.REGISTER]
     slices = by_slice(cells)
     asked = {w: c for w, c in slices.items() if w.battery != planned.study.negative_controls}
@@ -76,7 +76,7 @@ def _score(
     store: Store, run: RunInfo, used: JudgeSet | None
 ) -> tuple[tuple[ScoredCell, ...], tuple[FingerprintMap, ...]]:
     """All cells with their scores, and each target's fingerprint map."""
-    cells = score_cells(read_planned(run), store.replies(run.id), used.first if used else {})
+    cells = score_cells(run.read_plan(Planned), store.replies(run.id), used.first if used else {})
     by_target: dict[str, list[ScoredCell]] = {target: [] for target in run.targets}
     for scored in cells:
         by_target[scored.cell.target].append(scored)

@@ -40,7 +40,7 @@ from contextecho.models import (
     same_model,
 )
 from contextecho.scoring.judgement import Judgement, read_judgement
-from contextecho.scoring.planned import read_planned
+from contextecho.scoring.planned import Planned
 from contextecho.scoring.rubric import Rubric, load_rubric
 from contextecho.scoring.scores import JUDGED_KINDS, Outcome, outcome_of
 from contextecho.scoring.verdicts import FIRST, REPEAT, judge_version
@@ -100,7 +100,7 @@ async def judge_run(
     judge is one of the targets and `allow_self` is not set (then such verdicts are
     marked), and what `ask_requests` raises.
     """
-    rubric = rubric or load_rubric(read_planned(run).protocol.rubric)
+    rubric = rubric or load_rubric(run.read_plan(Planned).protocol.rubric)
     own = [target for target in run.targets if same_model(target, judge.id)]
     if own and not allow_self:
         raise UsageError(
@@ -273,7 +273,7 @@ class _Bench:
 
 def _items(store: Store, run: RunInfo) -> Sequence[_Item]:
     """The distinct texts that answer probes and negative controls, in plan order."""
-    planned = read_planned(run)
+    planned = run.read_plan(Planned)
     items: dict[tuple[str, str], _Item] = {}
     for stored in store.replies(run.id):
         if planned.stimulus(stored.cell).kind not in JUDGED_KINDS or stored.reply is None:

@@ -8,9 +8,7 @@ from functools import cached_property
 import msgspec
 
 from contextecho.contexts import Position, Protocol
-from contextecho.errors import DataError
 from contextecho.stimuli import Battery, Stimulus
-from contextecho.store import RunInfo
 from contextecho.studies import Cell, Study
 
 
@@ -37,15 +35,3 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def wording(self, cell: Cell) -> str:
         """The wording a cell asks, without the battery's framing."""
         return self.stimulus(cell).wordings[cell.paraphrase]
-
-
-def read_planned(run: RunInfo) -> Planned:
-    """The plan that `run` was collected under. Raises `DataError` when it cannot be read."""
-    try:
-        return msgspec.convert(run.plan, Planned)
-    except msgspec.ValidationError as error:
-        raise DataError(
-            f"the stored plan cannot be read: {error}",
-            where=f"run {run.id}",
-            todo="report it with the version that collected the run",
-        ) from error

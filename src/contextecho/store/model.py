@@ -9,12 +9,15 @@ again by the next run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from contextecho.errors import DataError
 from contextecho.models import Reply
 from contextecho.studies import Cell
+
+T = TypeVar("T")
 
 
 class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +56,17 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...]
     plan: Mapping[str, Any]  # the plan without its contexts and cells, as built-in values
     versions: Mapping[str, str]  # of this program and what it ran on
+
+    def read_plan(self, form: type[T]) -> T:
+        """The parts of `plan` that `form` has. Raises `DataError` when they cannot be read."""
+        try:
+            return msgspec.convert(self.plan, form)
+        except msgspec.ValidationError as error:
+            raise DataError(
+                f"the stored plan cannot be read: {error}",
+                where=f"run {self.id}",
+                todo="report it with the version that collected the run",
+            ) from error
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
