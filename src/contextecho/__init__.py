@@ -35,6 +35,4 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # All at once: loading the API also binds the room `report`, whose name the function takes.
-    globals().update({each: getattr(import_module(home), each) for each, home in _HOMES.items()})
-    return globals()[name]
+    return getattr(import_module(_HOMES[name]), name)

@@ -40,7 +40,7 @@ from contextecho.models import (
     open_model,
     same_model,
 )
-from contextecho.report import write_report
+from contextecho.reports import write_report
 from contextecho.sessions import Session
 from contextecho.store import RunInfo, open_store
 from contextecho.studies import Plan, load_study, make_plan

@@ -12,7 +12,7 @@ import pytest
 
 from contextecho.contexts import Snapshot
 from contextecho.engine import Estimate
-from contextecho.report.exports import COLUMNS, Document
+from contextecho.reports.exports import COLUMNS, Document
 from contextecho.scoring import Screen
 from contextecho.sessions import Session
 from contextecho.studies import Plan

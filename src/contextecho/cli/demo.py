@@ -72,7 +72,7 @@ def command(target: str, judge: str | None, output: Path, store: Path) -> None:
     """Probe the bundled session with the embedded model and write report.html. Takes minutes."""
     from contextecho.api import collect, report
     from contextecho.engine import estimate_plan, open_progress
-    from contextecho.report import brief
+    from contextecho.reports import brief
     from contextecho.sessions import example_session, read_session
 
     session = read_session(example_session())

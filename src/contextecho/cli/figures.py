@@ -42,7 +42,7 @@ def command(
 
     The same run gives the same files, byte for byte. Needs the extra `figures`.
     """
-    from contextecho.report import draw_figures
+    from contextecho.reports import draw_figures
 
     analysis = find_analysis(run, store, judge=judge)
     for path in draw_figures(analysis, output, formats, only):

@@ -111,7 +111,7 @@ def _header(text: str) -> tuple[str, str]:
 
 def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
     """The analysis on stdout, the report in a file if one was named."""
-    from contextecho.report import brief, write_report
+    from contextecho.reports import brief, write_report
 
     analysis = find_analysis(run.info.id, run.store)
     if as_json:

@@ -28,7 +28,7 @@ def command(run: str, output: str | None, name: str | None, judge: str | None, s
     The HTML report is one file that needs no network. It holds replies of the model
     and the name of the session: read it before you share it.
     """
-    from contextecho.report import render, write_report
+    from contextecho.reports import render, write_report
 
     analysis = find_analysis(run, store, judge=judge)
     if output is None and name in (None, "html"):

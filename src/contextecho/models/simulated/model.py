@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from contextecho.contexts import Arm, Request
+from contextecho.contexts import Arm, EstimateCounter, Request, context_tokens
 from contextecho.errors import UsageError
 from contextecho.models.model import (
     Answer,
@@ -30,7 +30,7 @@ from contextecho.models.simulated.sentences import load_sentences
 from contextecho.stimuli import Stimulus
 from contextecho.studies import Plan
 
-_CHARACTERS_PER_TOKEN = 4
+_TOKENS = EstimateCounter()
 JUDGE_ID = "simulated/judge"
 
 
@@ -121,11 +121,9 @@ class SimulatedModel(Model):
     def _told(self, reason: str, request: Request, text: str) -> dict[str, Any]:
         prefix = request.context.sha256
         if prefix not in self._prefix_tokens:
-            self._prefix_tokens[prefix] = request.context.chars // _CHARACTERS_PER_TOKEN
-        asked = sum(len(message.text) for message in request.ask) // _CHARACTERS_PER_TOKEN
-        usage = Usage(
-            input=self._prefix_tokens[prefix] + asked, output=len(text) // _CHARACTERS_PER_TOKEN
-        )
+            self._prefix_tokens[prefix] = context_tokens(request.context, _TOKENS)
+        asked = sum(_TOKENS.count(message.text) for message in request.ask)
+        usage = Usage(input=self._prefix_tokens[prefix] + asked, output=_TOKENS.count(text))
         return {"stop_reason": reason, "usage": usage, "served_model": self.id}
 
     async def close(self) -> None:

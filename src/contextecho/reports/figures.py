@@ -1,0 +1,166 @@
+"""The figures of a report as plain values: numbers, intervals, n and words, no drawing.
+
+Two renderers draw them (`svg` for the HTML page, `mpl` for a paper) and the
+JSON report holds them as they are. Values are in the unit that is shown
+(characters, not their logarithm). Labels of marks are unique within a figure:
+they are what the renderers are compared by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from contextecho.reports.typeset import Quantity
+
+
+class Axis(msgspec.Struct, frozen=True, kw_only=True):
+    """One axis in the shown unit; `reference` is where "no difference" lies."""
+
+    label: str
+    quantity: Quantity
+    low: float
+    high: float
+    log: bool = False
+    reference: float | None = None
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of a figure. Without a value there is nothing to draw and `note` says why."""
+
+    series: str  # an arm, or "estimate"
+    name: str  # what it is called in its row: "control", "control − session"
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    planned: int
+    unit: str  # of n: "reply" or "pair"
+    quantity: Quantity
+    note: str | None = None
+
+
+class Station(msgspec.Struct, frozen=True, kw_only=True):
+    """A position on the x axis with all three indices."""
+
+    label: str
+    row_turn: int | None
+    step: int | None
+    prompt: int | None
+    segment: int | None  # compactions before it
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One arm along the session: a mark a station, in the stations' order."""
+
+    series: str
+    marks: tuple[Mark, ...]
+
+
+class _Figure(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    id: str  # unique in a report, safe as a file name
+    family: str  # what `--only` selects by: "trajectory", "arms", ...
+    title: str
+    finding: str  # one sentence
+    caption: str
+    provenance: Mapping[str, str]
+
+
+class Trajectory(_Figure, frozen=True, kw_only=True, tag="trajectory"):
+    """A measure along the session, one line an arm."""
+
+    axis: Axis
+    stations: tuple[Station, ...]
+    lines: tuple[Line, ...]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a forest: its marks, and the contrasts written in the right margin."""
+
+    label: str
+    marks: tuple[Mark, ...]
+    margin: tuple[Mark, ...] = ()
+
+
+class Panel(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows over one common axis."""
+
+    title: str
+    axis: Axis
+    rows: tuple[Row, ...]
+
+
+class Forest(_Figure, frozen=True, kw_only=True, tag="forest"):
+    """Estimates with intervals in rows; several panels stand under one another."""
+
+    panels: tuple[Panel, ...]
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """One reply on the fingerprint map."""
+
+    series: str
+    x: float
+    y: float
+    position: str
+    stimulus: str
+    judge: float | None
+
+
+class Cloud(msgspec.Struct, frozen=True, kw_only=True):
+    """One arm on the map: its centre over all `n` replies, and the points that are drawn."""
+
+    series: str
+    x: float
+    y: float
+    n: int
+    points: tuple[Point, ...]
+
+
+class Scatter(_Figure, frozen=True, kw_only=True, tag="scatter"):
+    """The fingerprint map of one target."""
+
+    x: Axis
+    y: Axis
+    clouds: tuple[Cloud, ...]
+    separation: Mark  # AUC, control versus session on PC1
+    loadings: Mapping[str, tuple[float, float]]
+
+
+Figure = Trajectory | Forest | Scatter
+
+
+def marks_of(figure: Figure) -> Iterator[Mark]:
+    """Every number that a figure draws or writes, in reading order."""
+    if isinstance(figure, Trajectory):
+        for line in figure.lines:
+            yield from line.marks
+    elif isinstance(figure, Forest):
+        for panel in figure.panels:
+            for row in panel.rows:
+                yield from row.marks
+                yield from row.margin
+    else:
+        yield figure.separation
+
+
+def series_of(figure: Figure) -> tuple[str, ...]:
+    """The arms that a figure shows, in order of first appearance."""
+    if isinstance(figure, Trajectory):
+        names = [line.series for line in figure.lines]
+    elif isinstance(figure, Forest):
+        rows = (row for panel in figure.panels for row in panel.rows)
+        names = [mark.series for row in rows for mark in row.marks]
+    else:
+        names = [cloud.series for cloud in figure.clouds]
+    return tuple(dict.fromkeys(names))
+
+
+def compactions_between(stations: tuple[Station, ...]) -> Iterator[tuple[int, str]]:
+    """(index of the station after it, "C1" or "C2–C3") for each gap with compactions in it."""
+    for i in range(1, len(stations)):
+        before, after = stations[i - 1].segment, stations[i].segment
+        if before is not None and after is not None and after > before:
+            yield i, f"C{after}" if after == before + 1 else f"C{before + 1}–C{after}"

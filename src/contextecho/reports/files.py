@@ -1,0 +1,63 @@
+"""Writing a report to a file, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from contextecho.errors import UsageError
+from contextecho.reports.formats import render
+from contextecho.scoring import RunAnalysis
+
+_SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".csv": "csv"}
+
+
+def write_report(analysis: RunAnalysis, path: Path | str, *, format: str | None = None) -> Path:
+    """Write the report of a run to `path`; without `format`, the file name decides.
+
+    A report that stood there stays until the new one is complete. Raises
+    `UsageError` for a name that says nothing, and for a place that cannot be written.
+    """
+    target = Path(path)
+    content = render(analysis, format or _format_of(target))
+    try:
+        _replace(target, content)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the report: {error.strerror}",
+            where=str(target),
+            todo="name a file in a folder that exists and can be written",
+        ) from error
+    return target
+
+
+def _format_of(path: Path) -> str:
+    found = _SUFFIXES.get(path.suffix.lower())
+    if found is None:
+        raise UsageError(
+            "the file name does not say which format to write",
+            where=str(path),
+            todo=f"end it in {', '.join(_SUFFIXES)}, or give a format",
+        )
+    return found
+
+
+def _replace(target: Path, content: str) -> None:
+    """Write beside `target`, then take its place; with the permissions of any new file."""
+    number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    beside = Path(name)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8", newline="") as file:
+            file.write(content)
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

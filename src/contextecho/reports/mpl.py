@@ -1,0 +1,230 @@
+"""Figures by matplotlib, for a paper: PDF, SVG and PNG, the same bytes each time.
+
+Each drawn number is an artist whose gid is the mark's label, and its interval
+one whose gid ends in `INTERVAL`, so that a test can read back what was drawn.
+Text from a run is made visible first and never read as mathematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from contextecho.reports.axes import ticks
+from contextecho.reports.figures import (
+    Axis,
+    Figure,
+    Forest,
+    Mark,
+    Panel,
+    Scatter,
+    Trajectory,
+    compactions_between,
+    series_of,
+)
+from contextecho.reports.palette import ESTIMATE, LOOKS, series_name
+from contextecho.reports.typeset import count, estimate, tick, whole
+from contextecho.untrusted import make_visible
+
+INTERVAL = " (interval)"
+_MARKERS = {"circle": "o", "triangle": "^", "square": "s", "diamond": "D", "cross": "x"}
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 8.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "pdf.fonttype": 42,  # embedded TrueType, which publishers ask for
+    "svg.fonttype": "path",
+    "svg.hashsalt": "contextecho",
+    "text.parse_math": False,
+}
+_NO_DATE: dict[str, dict[str, str | None]] = {
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "svg": {"Date": None},
+    "png": {},
+}
+
+
+def save(figure: Figure, folder: Path, formats: Sequence[str]) -> Iterator[Path]:
+    """Draw `figure` once and write it in each format."""
+    with mpl.rc_context(_STYLE):
+        canvas = draw(figure)
+        for name in formats:
+            path = folder / f"{figure.id}.{name}"
+            canvas.savefig(path, format=name, dpi=200, metadata=_NO_DATE[name])
+            yield path
+
+
+def draw(figure: Figure) -> Canvas:
+    """The figure as a matplotlib canvas."""
+    if isinstance(figure, Trajectory):
+        return _trajectory(figure)
+    if isinstance(figure, Forest):
+        return _forest(figure)
+    return _scatter(figure)
+
+
+def _canvas(width: float, height: float) -> Canvas:
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(canvas)
+    return canvas
+
+
+def _trajectory(figure: Trajectory) -> Canvas:
+    stations = len(figure.stations)
+    canvas = _canvas(max(7.0, 0.62 * stations + 1.2), 3.8)
+    axes = canvas.add_subplot()
+    for i, line in enumerate(figure.lines):
+        shift = (i - (len(figure.lines) - 1) / 2) * 0.11
+        places = [k + shift for k in range(stations)]
+        values = [float("nan") if m.value is None else m.value for m in line.marks]
+        axes.plot(places, values, color=LOOKS[line.series].light, linewidth=0.7, alpha=0.6)
+        for place, mark in zip(places, line.marks, strict=True):
+            _mark(axes, mark, place, upright=True)
+    for i, name in compactions_between(figure.stations):
+        axes.axvline(i - 0.5, color="0.45", linewidth=0.6, linestyle=(0, (3, 4)))
+        axes.annotate(name, (i - 0.5, 1.01), xycoords=("data", "axes fraction"), ha="center")
+    _set_axis(axes, axes.yaxis, figure.axis)
+    axes.set_ylim(figure.axis.low, figure.axis.high)
+    axes.set_xlim(-0.6, stations - 0.4)
+    labels = [
+        f"{make_visible(s.label).replace('_', chr(10), 1)}\n"
+        f"{whole(s.row_turn)}\n{whole(s.step)}\n{whole(s.prompt)}"
+        for s in figure.stations
+    ]
+    axes.set_xticks(range(stations), labels)
+    axes.set_xlabel("position, with its row turn, agent step and user prompt")
+    _legend(canvas, figure)
+    return canvas
+
+
+def _forest(figure: Forest) -> Canvas:
+    heights = [sum(_lanes(row.marks, row.margin) for row in p.rows) for p in figure.panels]
+    canvas = _canvas(7.4, 0.9 + sum(0.62 + 0.19 * h for h in heights))
+    stack = canvas.subplots(len(heights), squeeze=False, height_ratios=[h + 1 for h in heights])
+    for panel, axes in zip(figure.panels, stack[:, 0], strict=True):
+        _panel(panel, axes)
+    _legend(canvas, figure)
+    return canvas
+
+
+def _lanes(marks: Sequence[Mark], margin: Sequence[Mark]) -> int:
+    return max(len(marks), 2 * len(margin), 1)
+
+
+def _panel(panel: Panel, axes: Any) -> None:
+    centres, top = [], 0.0
+    for row in panel.rows:
+        lanes = _lanes(row.marks, row.margin)
+        middle = top + lanes / 2
+        centres.append(middle)
+        for i, mark in enumerate(row.marks):
+            _mark(axes, mark, middle + i - (len(row.marks) - 1) / 2, upright=False)
+        for place, words, gid in _margin(row.marks, row.margin, middle):
+            axes.annotate(
+                words, (1.02, place), xycoords=("axes fraction", "data"), va="center", gid=gid
+            )
+        top += lanes + 0.4
+    axes.set_yticks(centres, [make_visible(row.label).replace("/", "/\n", 1) for row in panel.rows])
+    axes.set_ylim(top, -0.4)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    _set_axis(axes, axes.xaxis, panel.axis)
+    axes.set_xlim(panel.axis.low, panel.axis.high)
+    if panel.axis.reference is not None:
+        axes.axvline(panel.axis.reference, color="0.2", linewidth=0.8, zorder=1)
+    if panel.title:
+        axes.set_title(panel.title.capitalize(), loc="left", fontsize=9)
+
+
+def _margin(
+    marks: Sequence[Mark], margin: Sequence[Mark], middle: float
+) -> Iterator[tuple[float, str, str | None]]:
+    """(lane, words, gid): each contrast's name over its numbers, or a lone mark's numbers."""
+    if not margin:
+        for mark in marks[:1]:
+            yield middle, _numbers(mark), None
+    for i, mark in enumerate(margin):
+        place = middle - len(margin) + 2 * i + 0.5
+        yield place, mark.name, None
+        yield place + 1, _numbers(mark), mark.label
+
+
+def _numbers(mark: Mark) -> str:
+    words = estimate(mark.value, mark.low, mark.high, mark.quantity)
+    return f"{words}, {count(mark.n, mark.unit, 'replies' if mark.unit == 'reply' else None)}"
+
+
+def _scatter(figure: Scatter) -> Canvas:
+    canvas = _canvas(5.6, 4.4)
+    axes = canvas.add_subplot()
+    for cloud in figure.clouds:
+        look = LOOKS[cloud.series]
+        shown: dict[str, Any] = {"marker": _MARKERS[look.shape], "color": look.light}
+        xs, ys = [p.x for p in cloud.points], [p.y for p in cloud.points]
+        axes.scatter(xs, ys, s=9, alpha=0.45, linewidth=0.6, gid=cloud.series, **shown)
+        axes.scatter([cloud.x], [cloud.y], s=80, linewidth=1.6, zorder=3, **shown)
+    for axis, side in ((figure.x, axes.xaxis), (figure.y, axes.yaxis)):
+        _set_axis(axes, side, axis)
+    axes.set_xlim(figure.x.low, figure.x.high)
+    axes.set_ylim(figure.y.low, figure.y.high)
+    words = f"{figure.separation.label}: {_numbers(figure.separation)}"
+    axes.set_title(words, loc="left", fontsize=8, gid=figure.separation.label)
+    _legend(canvas, figure)
+    return canvas
+
+
+def _mark(axes: Any, mark: Mark, place: float, *, upright: bool) -> None:
+    """A mark at `place` on the axis across, its interval as a bar through it."""
+    if mark.value is None:
+        return
+    look = LOOKS[mark.series]
+    if mark.low is not None and mark.high is not None:
+        ends, across = [mark.low, mark.high], [place, place]
+        bar = (across, ends) if upright else (ends, across)
+        axes.plot(*bar, color=look.light, linewidth=1.0, gid=mark.label + INTERVAL)
+    spot = ([place], [mark.value]) if upright else ([mark.value], [place])
+    axes.plot(
+        *spot,
+        marker=_MARKERS[look.shape],
+        markersize=4.5,
+        linestyle="none",
+        color=look.light,
+        gid=mark.label,
+    )
+
+
+def _set_axis(axes: Any, side: Any, axis: Axis) -> None:
+    if axis.log:
+        (axes.set_xscale if side is axes.xaxis else axes.set_yscale)("log")
+    side.set_major_locator(FixedLocator(ticks(axis)))
+    side.set_minor_locator(NullLocator())
+    side.set_major_formatter(FuncFormatter(lambda value, _: tick(value, axis.quantity)))
+    side.set_label_text(make_visible(axis.label))
+
+
+def _legend(canvas: Canvas, figure: Figure) -> None:
+    names = [name for name in series_of(figure) if name != ESTIMATE]
+    if not names:
+        return
+    axes = canvas.axes[0]
+    keys = [
+        axes.plot([], [], marker=_MARKERS[LOOKS[n].shape], color=LOOKS[n].light, linestyle="none")[
+            0
+        ]
+        for n in names
+    ]
+    canvas.legend(
+        keys,
+        [series_name(n) for n in names],
+        loc="outside upper left",
+        ncols=len(names),
+        frameon=False,
+    )

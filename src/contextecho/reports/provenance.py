@@ -1,0 +1,88 @@
+"""Everything a reader needs to check or repeat a run, as name and value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from contextecho.reports.typeset import listing
+from contextecho.reports.view import View
+
+UNKNOWN = "not recorded"
+
+
+def facts(view: View) -> tuple[tuple[str, str], ...]:
+    """(name, value) in reading order; what a run does not hold is said to be not recorded."""
+    run, plan = view.analysis.run, view.plan
+    return (
+        ("run", run.id),
+        ("collected", run.created_at),
+        ("session", run.session),
+        # Without its folder, which may name a person.
+        ("session file", PurePath(run.session_path).name),
+        ("session SHA-256", plan.session_sha256 or UNKNOWN),
+        ("targets", listing(run.targets)),
+        *_study(view),
+        *_protocol(view),
+        ("tokens counted with", plan.token_counter or UNKNOWN),
+        *_billing(view),
+        *_batteries(view),
+        *((f"version: {name}", version) for name, version in sorted(run.versions.items())),
+    )
+
+
+def _billing(view: View) -> Iterator[tuple[str, str]]:
+    """Who answered, and how well the arms' lengths match by the target's own account."""
+    for account in view.analysis.billing:
+        yield f"served as: {account.target}", listing(account.served) or UNKNOWN
+        ratios = account.control_ratio.values()
+        if ratios:
+            yield (
+                f"billed control ÷ session: {account.target}",
+                f"{min(ratios):.3f} to {max(ratios):.3f} over {len(ratios)} positions",
+            )
+
+
+def _study(view: View) -> Iterator[tuple[str, str]]:
+    study = view.plan.study
+    if study is None:
+        yield "study", f"{view.analysis.run.study} ({UNKNOWN} in detail)"
+        return
+    yield "study", f"{study.id} {study.version}"
+    yield "positions", study.positions
+    yield "arms", listing(tuple(study.arms))
+    yield "wordings × replicates", f"{study.paraphrases} × {study.replicates}"
+    if study.anchor:
+        yield "anchor", f"{study.anchor}, placed in the {study.anchor_placement} turn"
+    for contrast in study.contrasts:
+        yield (
+            f"contrast: {contrast.id}",
+            f"{contrast.minus_from} − {contrast.minus}: {contrast.question}",
+        )
+
+
+def _protocol(view: View) -> Iterator[tuple[str, str]]:
+    protocol = view.plan.protocol
+    if protocol is None:
+        yield "protocol", UNKNOWN
+        return
+    yield "protocol", f"{protocol.id} {protocol.version}"
+    yield "rendering", protocol.rendering
+    yield "prefix budget", f"{protocol.budget:,} {protocol.budget_unit}"
+    yield "control text", protocol.control
+    yield "system prompt", protocol.system or "none"
+    yield "rubric", protocol.rubric
+    yield "invalid verdicts", "never scored"
+    decoding = view.plan.decoding or protocol.decoding
+    yield "output budget", f"{decoding.max_output_tokens:,} tokens"
+    for name in ("temperature", "top_p", "seed"):
+        value = getattr(decoding, name)
+        yield name.replace("_", " "), "the provider's default" if value is None else f"{value:g}"
+
+
+def _batteries(view: View) -> Iterator[tuple[str, str]]:
+    for battery in view.plan.batteries.values():
+        yield (
+            f"battery: {battery.id}",
+            f"{battery.version}, {battery.licence}, SHA-256 {battery.sha256}",
+        )

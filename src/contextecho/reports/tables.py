@@ -1,0 +1,281 @@
+"""The tables of a report as text, shared by the HTML page and the Markdown.
+
+Every figure has one with the same numbers; denominators, contrasts and
+positions have their own. Cells are finished text, not yet escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from contextecho.reports.captions import intervals_named
+from contextecho.reports.figures import Figure, Mark, Scatter, Trajectory, marks_of
+from contextecho.reports.headline import difference
+from contextecho.reports.measures import READINGS
+from contextecho.reports.palette import series_name
+from contextecho.reports.typeset import (
+    Quantity,
+    bracket,
+    estimate,
+    number,
+    p_value,
+    sentence,
+    whole,
+)
+from contextecho.reports.view import View
+from contextecho.scoring import OVERALL, Contrast, Denominator
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column's heading, and how its cells are set."""
+
+    heading: str
+    kind: str = "label"  # or "n": a number, flush right
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """A caption, columns and rows of cells; the first cell heads its row.
+
+    A cell in the column "note" is the number of a footnote, counted from 1.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    footnotes: tuple[str, ...] = ()
+
+
+def figure_table(figure: Figure) -> Table:
+    """The numbers that a figure draws."""
+    if isinstance(figure, Scatter):
+        return _cloud_table(figure)
+    if isinstance(figure, Trajectory):
+        return _trajectory_table(figure)
+    table = Table(
+        caption=figure.title,
+        columns=(Column("estimate"), *_MARK_COLUMNS),
+        rows=tuple((mark.label, *_mark_cells(mark)) for mark in marks_of(figure)),
+    )
+    return _with_footnotes(table)
+
+
+_MARK_COLUMNS = (
+    Column("value [interval]", "n"),
+    Column("n", "n"),
+    Column("planned", "n"),
+    Column("note", "n"),
+)
+
+
+def _mark_cells(mark: Mark) -> tuple[str, ...]:
+    words = estimate(mark.value, mark.low, mark.high, mark.quantity)
+    return (words, whole(mark.n), whole(mark.planned), mark.note or "")
+
+
+def _trajectory_table(figure: Trajectory) -> Table:
+    rows = tuple(
+        (
+            station.label,
+            whole(station.row_turn),
+            whole(station.step),
+            whole(station.prompt),
+            *(_with_n(line.marks[i]) for line in figure.lines),
+        )
+        for i, station in enumerate(figure.stations)
+    )
+    arms = tuple(Column(f"{series_name(line.series)} (n)", "n") for line in figure.lines)
+    return Table(
+        caption=f"{figure.title}. {figure.axis.label}",
+        columns=(
+            Column("position"),
+            Column("row turn", "n"),
+            Column("agent step", "n"),
+            Column("user prompt", "n"),
+            *arms,
+        ),
+        rows=rows,
+    )
+
+
+def _with_n(mark: Mark) -> str:
+    return (
+        f"{estimate(mark.value, mark.low, mark.high, mark.quantity)} ({mark.n} of {mark.planned})"
+    )
+
+
+def _cloud_table(figure: Scatter) -> Table:
+    separation = figure.separation
+    words = estimate(separation.value, separation.low, separation.high, separation.quantity)
+    rows = [
+        (
+            series_name(c.series),
+            number(c.x, Quantity.COORDINATE),
+            number(c.y, Quantity.COORDINATE),
+            whole(c.n),
+        )
+        for c in figure.clouds
+    ]
+    return Table(
+        caption=f"{figure.title}. Centres of the arms; {separation.label}: {words}",
+        columns=(
+            Column("arm"),
+            Column("mean PC1", "n"),
+            Column("mean PC2", "n"),
+            Column("n", "n"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def denominators_table(view: View) -> Table:
+    """What became of every planned reply, by target, battery and arm."""
+    columns = ("planned", "answered", "refused", "truncated", "empty", "failed", "missing")
+    rows = tuple(
+        (
+            d.target,
+            d.battery,
+            series_name(d.arm.value),
+            *(whole(getattr(d, column)) for column in columns),
+            _judged(d),
+        )
+        for d in sorted(view.analysis.denominators, key=_surface_order(view))
+    )
+    table = Table(
+        caption="What became of every planned reply. Only an answered one is ever scored.",
+        columns=(
+            Column("target"),
+            Column("battery"),
+            Column("arm"),
+            *(Column(column, "n") for column in columns),
+            Column("judged / unreadable", "n"),
+        ),
+        rows=rows,
+    )
+    return _without_lone_target(table, view)
+
+
+def _with_footnotes(table: Table) -> Table:
+    """`table` with the notes in its last column moved below, each once and numbered."""
+    notes = dict.fromkeys(row[-1] for row in table.rows if row[-1])
+    numbers = {note: str(i) for i, note in enumerate(notes, start=1)}
+    if not numbers:
+        rows = tuple(row[:-1] for row in table.rows)
+        return msgspec.structs.replace(table, columns=table.columns[:-1], rows=rows)
+    rows = tuple((*row[:-1], numbers.get(row[-1], "")) for row in table.rows)
+    return msgspec.structs.replace(
+        table, rows=rows, footnotes=tuple(sentence(note) for note in notes)
+    )
+
+
+def _without_lone_target(table: Table, view: View) -> Table:
+    """`table` without its first column where one target fills it; the page names it above."""
+    if len(view.targets) > 1:
+        return table
+    return Table(
+        caption=table.caption,
+        columns=table.columns[1:],
+        rows=tuple(row[1:] for row in table.rows),
+    )
+
+
+def _surface_order(view: View) -> Callable[[Denominator], tuple[int, int, int]]:
+    """Sort by target, then battery, then arm, each in the order of the run."""
+    batteries = list(dict.fromkeys(d.battery for d in view.analysis.denominators))
+    return lambda d: (
+        view.targets.index(d.target),
+        batteries.index(d.battery),
+        view.arms.index(d.arm),
+    )
+
+
+def _judged(d: Denominator) -> str:
+    return f"{d.judged:,} / {d.unjudged:,}" if d.judged or d.unjudged else "–"
+
+
+def contrasts_table(view: View, *, overall_only: bool) -> Table:
+    """The contrasts with both intervals, p-values and pairs; overall, or in every scope."""
+    found = [c for c in view.analysis.contrasts if c.scope == OVERALL or not overall_only]
+    kinds = intervals_named(c.interval for c in found)
+    where = "over the whole run" if overall_only else "overall, by category and by position"
+    table = Table(
+        caption=f"Differences between arms on paired replies, {where}, with {kinds}",
+        columns=(
+            Column("target"),
+            Column("measure, battery"),
+            *(() if overall_only else (Column("scope"),)),
+            Column("difference"),
+            Column("estimate [interval]", "n"),
+            Column("percentile interval", "n"),
+            Column("p", "n"),
+            Column("p, Holm", "n"),
+            Column("pairs", "n"),
+            Column("clusters", "n"),
+            Column("note", "n"),
+        ),
+        rows=tuple(_contrast_cells(c, with_scope=not overall_only) for c in found),
+    )
+    return _with_footnotes(_without_lone_target(table, view))
+
+
+def _contrast_cells(c: Contrast, *, with_scope: bool) -> tuple[str, ...]:
+    reading = READINGS[c.measure]
+    low, high = (c.interval.low, c.interval.high) if c.interval else (None, None)
+    return (
+        c.target,
+        f"{reading.name}, {c.battery}",
+        *((c.scope.replace(":", " "),) if with_scope else ()),
+        difference(c),
+        estimate(c.estimate, low, high, reading.contrast),
+        bracket(c.percentile.low, c.percentile.high, reading.contrast) if c.percentile else "–",
+        p_value(c.p),
+        p_value(c.p_holm),
+        f"{c.pairs:,} of {c.planned_pairs:,}",
+        whole(c.clusters),
+        c.note or "",
+    )
+
+
+def positions_table(view: View) -> Table:
+    """Where the session was forked, by all three indices, and what was shown there."""
+    rows = []
+    for station in view.stations:
+        snapshot = view.plan.snapshot(station.label)
+        ratio = view.plan.control_ratio.get(station.label)
+        rows.append(
+            (
+                station.label,
+                whole(station.row_turn),
+                whole(station.step),
+                whole(station.prompt),
+                whole(station.segment),
+                whole(snapshot.tokens if snapshot else None),
+                whole(snapshot.chars if snapshot else None),
+                "–" if ratio is None else f"{ratio:.3f}",
+                whole(snapshot.dropped_turns if snapshot else None),
+                _kept(snapshot.summary_kept) if snapshot else "–",
+            )
+        )
+    headings = (
+        "row turn",
+        "agent step",
+        "user prompt",
+        "compactions before",
+        "prefix tokens",
+        "prefix characters",
+        "control ÷ session tokens",
+        "turns cut from the front",
+        "summary in view",
+    )
+    return Table(
+        caption=f"Positions. Tokens counted with: {view.plan.token_counter or 'not recorded'}",
+        columns=(Column("position"), *(Column(h, "n") for h in headings)),
+        rows=tuple(rows),
+    )
+
+
+def _kept(kept: bool | None) -> str:
+    if kept is None:
+        return "no compaction yet"
+    return "yes" if kept else "no"

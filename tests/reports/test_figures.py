@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import math
+import re
+
+import msgspec
+import pytest
+
+from contextecho.errors import UsageError
+from contextecho.reports import Forest, Scatter, Trajectory, figures
+from contextecho.reports.figures import Figure, Station, compactions_between, marks_of
+from contextecho.reports.gallery import select
+from contextecho.reports.maps import DRAWN
+from contextecho.scoring import Measure, RunAnalysis
+from reports.runs import make_analysis
+from reports.shapes import SHAPES
+
+
+def test_every_figure_of_a_judged_run_is_there(judged: RunAnalysis) -> None:
+    families = [f.family for f in figures(judged)]
+    assert families == [*["trajectory"] * 3, "arms", "contrasts", "fingerprint", "contracts"]
+
+
+def test_a_trajectory_holds_the_arm_means_as_they_are(judged: RunAnalysis) -> None:
+    figure = figures(judged)[0]
+    assert isinstance(figure, Trajectory)
+    expected = {
+        (m.arm.value, m.position): (m.mean, m.interval.low, m.interval.high, m.n)
+        for m in judged.arm_means
+        if m.measure is Measure.REGISTER and m.position and m.interval
+    }
+    drawn = {
+        (line.series, station.label): (mark.value, mark.low, mark.high, mark.n)
+        for line in figure.lines
+        for station, mark in zip(figure.stations, line.marks, strict=True)
+    }
+    assert drawn == expected
+    assert len(drawn) == 4 * 12
+
+
+def test_length_is_shown_in_characters(judged: RunAnalysis) -> None:
+    figure = next(f for f in figures(judged) if "length" in f.id)
+    assert isinstance(figure, Trajectory)
+    mean = next(
+        m
+        for m in judged.arm_means
+        if m.measure is Measure.LENGTH and m.battery == "coding-self" and m.position
+    )
+    assert mean.mean is not None
+    assert figure.lines[0].marks[0].value == pytest.approx(math.pow(10, mean.mean))
+    assert figure.axis.log
+
+
+def test_a_forest_has_the_contrasts_in_its_margin(judged: RunAnalysis) -> None:
+    figure = next(f for f in figures(judged) if f.family == "arms")
+    assert isinstance(figure, Forest)
+    margin = figure.panels[0].rows[0].margin
+    overall = [
+        c for c in judged.contrasts if c.measure is Measure.REGISTER and c.scope == "overall"
+    ]
+    assert [(m.value, m.n) for m in margin] == [(c.estimate, c.pairs) for c in overall]
+
+
+def test_stations_keep_all_three_indices(judged: RunAnalysis) -> None:
+    figure = figures(judged)[0]
+    assert isinstance(figure, Trajectory)
+    planned = judged.run.plan["positions"]
+    assert [(s.row_turn, s.step, s.prompt) for s in figure.stations] == [
+        (p["row_turn"], p["step"], p["prompt"]) for p in planned
+    ]
+
+
+def test_a_mean_that_does_not_exist_has_no_value_and_a_reason() -> None:
+    holes = [m for f in figures(SHAPES["gapped"]()) for m in marks_of(f) if m.value is None]
+    assert holes
+    assert all(m.note and m.low is None and m.high is None for m in holes)
+
+
+def test_figures_survive_json(shape: RunAnalysis) -> None:
+    found = figures(shape)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=tuple[Figure, ...]) == found
+
+
+def test_labels_are_unique_in_a_figure_and_ids_in_a_run(shape: RunAnalysis) -> None:
+    found = figures(shape)
+    assert len({f.id for f in found}) == len(found)
+    for figure in found:
+        assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*", figure.id)
+        labels = [mark.label for mark in marks_of(figure)]
+        assert len(set(labels)) == len(labels)
+
+
+def test_targets_that_differ_only_in_signs_get_files_of_their_own() -> None:
+    full = make_analysis(3, targets=2, positions=5)
+    names = {full.run.targets[0]: "a/b", full.run.targets[1]: "a-b"}
+    text = msgspec.json.encode(full).decode()
+    for old, new in names.items():
+        text = text.replace(old, new)
+    ids = [f.id for f in figures(msgspec.json.decode(text, type=RunAnalysis))]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_withheld_headline_leaves_no_finding_on_any_figure() -> None:
+    found = figures(SHAPES["withheld"]())
+    assert found
+    assert all(f.finding.startswith("Headline withheld") for f in found)
+
+
+def test_without_answers_there_is_no_figure() -> None:
+    assert figures(SHAPES["empty"]()) == ()
+
+
+def test_one_position_is_no_trajectory() -> None:
+    assert "trajectory" not in {f.family for f in figures(SHAPES["one position"]())}
+
+
+def test_a_crowded_map_says_how_many_replies_it_draws() -> None:
+    full = make_analysis(positions=5)
+    point = full.fingerprints[0].points[0]
+    crowd = tuple(
+        msgspec.structs.replace(point, reply_key=f"{i:04d}", pc1=float(i)) for i in range(1000)
+    )
+    crowded = msgspec.structs.replace(full.fingerprints[0], points=crowd)
+    found = figures(msgspec.structs.replace(full, fingerprints=(crowded,)))
+    figure = next(f for f in found if isinstance(f, Scatter))
+    (cloud,) = figure.clouds
+    assert (len(cloud.points), cloud.n) == (DRAWN, 1000)
+    assert cloud.x == pytest.approx(499.5)  # the centre is of all replies
+    assert "300 of 1,000 replies drawn" in figure.caption
+
+
+def test_compactions_stand_between_the_positions_they_part() -> None:
+    segments = [0, 0, 1, 1, 4, None, 5]
+    stations = tuple(
+        Station(label=str(i), row_turn=i, step=i, prompt=i, segment=s)
+        for i, s in enumerate(segments)
+    )
+    assert list(compactions_between(stations)) == [(2, "C1"), (4, "C2–C4")]
+
+
+def test_figures_are_chosen_by_family_or_id(judged: RunAnalysis) -> None:
+    found = figures(judged)
+    assert select(found, ()) == found
+    assert {f.family for f in select(found, ["trajectory"])} == {"trajectory"}
+    assert select(found, [found[3].id]) == (found[3],)
+    with pytest.raises(UsageError, match=r"no figure is called 'forest'.*trajectory, arms"):
+        select(found, ["forest"])
