@@ -17,7 +17,12 @@ from contextecho.contexts.protocol import Protocol, Rendering, Unit
 from contextecho.contexts.published import published_prefix
 from contextecho.contexts.rendering import render
 from contextecho.contexts.replay import last_compaction, replay, summary_turn, turns_in_view
-from contextecho.contexts.tokens import TokenCounter, context_tokens, message_tokens
+from contextecho.contexts.tokens import (
+    CountedOnce,
+    TokenCounter,
+    context_tokens,
+    message_tokens,
+)
 from contextecho.errors import UsageError
 from contextecho.sessions import Kind, Session, Turn
 
@@ -55,6 +60,7 @@ def take_snapshot(
         raise UsageError(
             f"a prefix budget of {limit} {protocol.budget_unit} holds nothing", todo="use 1 or more"
         )
+    counter = CountedOnce(counter)
     chosen = rendering or protocol.rendering
     prompt = protocol.system if system is None else system
     if protocol.budget_unit is Unit.CHARACTERS:

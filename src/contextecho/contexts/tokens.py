@@ -12,6 +12,7 @@ that instead: anything with a `name` and a `count` will do.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import groupby
 from typing import Protocol
@@ -80,6 +81,15 @@ class CalibratedCounter(msgspec.Struct, frozen=True, kw_only=True):
     def count(self, text: str) -> int:
         """Tokens in `text`: the inner count times the factor."""
         return round(self.inner.count(text) * self.factor)
+
+
+class CountedOnce:
+    """A counter that remembers: for one snapshot, which meets each of its texts several times."""
+
+    def __init__(self, inner: TokenCounter) -> None:
+        """`inner` does the counting."""
+        self.name = inner.name
+        self.count: Callable[[str], int] = cache(inner.count)
 
 
 def calibrate(counter: TokenCounter, context: Context, billed_tokens: int) -> CalibratedCounter:
