@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
-from importlib.resources import files
+from pathlib import Path
 
 _BITS = 1 << 21
 _HASHES = 6
@@ -42,4 +42,4 @@ def _places(piece: str) -> Iterator[int]:
 
 @cache
 def _held() -> bytes:
-    return files("contextecho.contexts").joinpath("data", "vocabulary.bin").read_bytes()
+    return (Path(__file__).with_name("data") / "vocabulary.bin").read_bytes()

@@ -7,7 +7,7 @@ SHA-256 is computed when it is read. Code of this room holds none of these texts
 from __future__ import annotations
 
 import hashlib
-from importlib.resources import files
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 def read_data(name: str, form: type[T]) -> tuple[T, str]:
     """A bundled data file as `form`, with the SHA-256 of its bytes. Raises DataError."""
-    data = files(__name__).joinpath(name).read_bytes()
+    data = Path(__file__).with_name(name).read_bytes()
     try:
         content = yaml.load(data, Loader=yaml.CSafeLoader)
         return msgspec.convert(content, form), hashlib.sha256(data).hexdigest()
