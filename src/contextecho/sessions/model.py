@@ -51,7 +51,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     part: int = 0
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     """One piece of one message: a text, a thought, a tool call, a tool result, a summary.
 
     Turns of one assistant message share `message`; `chars` is the length of the

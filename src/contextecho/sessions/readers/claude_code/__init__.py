@@ -13,9 +13,10 @@ the conversation. What each module knows:
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import BROKEN, decode_json, mend_line
@@ -34,6 +35,7 @@ from contextecho.sessions.tally import Tally
 
 NAME: Final = "claude-code"
 _BUFFER: Final = 1 << 20
+_IN_A_ROW: Final = 1 << 17  # bytes
 
 
 def sniff(head: bytes) -> bool:

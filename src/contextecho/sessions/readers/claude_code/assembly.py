@@ -9,15 +9,16 @@ answers, abandoned branches, queued messages that turned up again) is settled in
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
 from contextecho.sessions.model import Compaction, Kind, Span, Speaker, Turn
-from contextecho.sessions.readers.claude_code.branches import Branches, Move
+from contextecho.sessions.readers.claude_code.branches import ANSWER, OTHER, PROMPT, Branches
 from contextecho.sessions.readers.claude_code.compactions import Compactions
-from contextecho.sessions.readers.claude_code.parts import Part, parts_of
+from contextecho.sessions.readers.claude_code.parts import CALL, HUMAN, RESULT, Part, parts_of
 from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
 from contextecho.sessions.readers.claude_code.records import (
     CONVERSATION,
@@ -48,7 +49,8 @@ class Assembly:
         self._tally = tally
         self._branches = Branches()
         self._queue = MessageQueue()
-        self._ordinal_of: dict[str, dict[str, int]] = {}  # session id -> message id -> ordinal
+        # session id -> message id -> ordinal
+        self._ordinal_of: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._calls_tool = bytearray()  # by ordinal of the message
         self._said: set[int] = set()  # hashes of the parts of joined messages
         self._open_calls: dict[str, tuple[str, str | None]] = {}  # no result yet: id, tool
@@ -77,8 +79,9 @@ class Assembly:
         turns = self.turns
         for number in self._branches.abandoned(turns):
             turns[number] = replace(turns[number], abandoned=True)
+        spoken = Kind.ASSISTANT
         for number, turn in enumerate(turns):
-            if turn.kind is Kind.ASSISTANT and not self._calls_tool[turn.message]:
+            if turn.kind is spoken and not self._calls_tool[turn.message]:
                 turns[number] = replace(turn, final=True)
         retracted = sorted(self._queue.retracted)
         if retracted:
@@ -88,7 +91,7 @@ class Assembly:
 
     def _add_other(self, record: Record, span: Span, line: int) -> None:
         """A record that is no message: tree node, boundary, attachment or unknown."""
-        repeated = record.uuid in self._branches
+        repeated = record.uuid in self._branches.nodes
         self._branches.add_other(record.uuid, record.parent_uuid)
         if repeated:
             self._tally.add("repeated record", line)
@@ -99,30 +102,33 @@ class Assembly:
             self._tally.add(_reason_for(record.type), line)
 
     def _add_message(self, record: Record, span: Span, line: int) -> None:
-        if record.uuid in self._branches:
+        if record.uuid in self._branches.nodes:
             self._tally.add("repeated record", line)
             return
         unknown: list[str] = []
         parts = parts_of(record, unknown)
         for kind in unknown:
             self._tally.add(f"unknown content block: {kind or 'without type'}", line)
-        if record.message is None or record.message.content is None:
+        message = record.message
+        if message is None or message.content is None:
             # It does not claim its uuid: a readable record of that name may follow.
             self._tally.add("message without readable content", line)
-        elif reason := _left_out(record, record.message, parts):
+        elif reason := _left_out(record, message, parts):
             self._tally.add(reason, line)
             self._branches.add_other(record.uuid, record.parent_uuid)
         elif record.type == "assistant":
-            self._add_answer(record, parts, span, line)
+            self._add_answer(record, message, parts, span, line)
         else:
             self._add_user(record, parts, span, line)
 
-    def _add_answer(self, record: Record, parts: list[Part], span: Span, line: int) -> None:
-        ordinal, is_new = self._join(record)
+    def _add_answer(
+        self, record: Record, message: Message, parts: list[Part], span: Span, line: int
+    ) -> None:
+        ordinal, is_new = self._join(record, message)
         self._branches.add_message(
-            record.uuid, record.parent_uuid, len(self.turns), Move.ANSWER if is_new else Move.OTHER
+            record.uuid, record.parent_uuid, len(self.turns), ANSWER if is_new else OTHER
         )
-        model = record.message.model if record.message is not None else None
+        model = message.model
         model = model and self.models.setdefault(model, model)
         self._step += is_new
         self.compactions.answered()
@@ -130,27 +136,30 @@ class Assembly:
             if self._is_repeat(ordinal, part):
                 self._tally.add("repeated content block", line)
                 continue
-            if part.kind is Kind.TOOL_CALL:
+            if part.kind is CALL:
                 self._calls_tool[ordinal] = 1
                 if part.call_id:
                     self._open_calls[part.call_id] = part.call_id, part.tool
             self._append(record, part, number, span, line, ordinal, model)
 
     def _add_user(self, record: Record, parts: list[Part], span: Span, line: int) -> None:
-        is_prompt = Speaker.HUMAN in [part.speaker for part in parts]
+        is_prompt = has_result = False
+        for part in parts:
+            is_prompt |= part.speaker is HUMAN
+            has_result |= part.kind is RESULT
         # Words inside a tool result never fork the conversation: only a typed prompt does.
-        typed = is_prompt and Kind.TOOL_RESULT not in [part.kind for part in parts]
+        typed = is_prompt and not has_result
         self._branches.add_message(
             record.uuid,
             record.parent_uuid,
             len(self.turns),
-            Move.PROMPT if typed else Move.OTHER,
+            PROMPT if typed else OTHER,
         )
         self._prompt += is_prompt
         ordinal = self._new_ordinal()
         summarised = False
         for number, part in enumerate(parts):
-            if part.kind is Kind.TOOL_RESULT and part.call_id:
+            if part.kind is RESULT and part.call_id:
                 call = self._open_calls.pop(part.call_id, None)
                 if call is not None:
                     part.call_id, part.tool = call  # one string for call and result
@@ -231,13 +240,14 @@ class Assembly:
             self.session_id, self.cwd = record.session_id, record.cwd
         tool, version = part.tool, record.version
         self.turns.append(
+            # Positions first: with more than 15 keywords Python builds a dict for the call.
             Turn(
-                kind=part.kind,
-                speaker=part.speaker,
-                line=line,
-                row_turn=len(self.row_turn_lines),
-                step=self._step,
-                prompt=self._prompt,
+                part.kind,
+                part.speaker,
+                line,
+                len(self.row_turn_lines),
+                self._step,
+                self._prompt,
                 message=ordinal,
                 segment=self.compactions.segment,
                 span=span if number == 0 else replace(span, part=number),
@@ -252,15 +262,15 @@ class Assembly:
             )
         )
 
-    def _join(self, record: Record) -> tuple[int, bool]:
+    def _join(self, record: Record, message: Message) -> tuple[int, bool]:
         """The ordinal of the message that this record is a part of, and whether it is new."""
-        identity = record.message.id if record.message is not None else None
-        if identity is None:
+        if message.id is None:
             return self._new_ordinal(), True
-        known = self._ordinal_of.setdefault(record.session_id or "", {})
-        if identity in known:
-            return known[identity], False
-        known[identity] = ordinal = self._new_ordinal()
+        known = self._ordinal_of[record.session_id or ""]
+        ordinal = known.get(message.id)
+        if ordinal is not None:
+            return ordinal, False
+        known[message.id] = ordinal = self._new_ordinal()
         return ordinal, True
 
     def _new_ordinal(self) -> int:
@@ -293,8 +303,12 @@ def _is_row_turn(record: Record) -> bool:
     content = record.message.content
     if isinstance(content, str) or content is None:
         return bool(content)
-    kinds = {block.type for block in content if block.type != "text" or block.text}
-    return "text" in kinds and "tool_result" not in kinds
+    has_text = False
+    for block in content:
+        if block.type == "tool_result":
+            return False
+        has_text |= block.type == "text" and bool(block.text)
+    return has_text
 
 
 def _left_out(record: Record, message: Message, parts: list[Part]) -> str:

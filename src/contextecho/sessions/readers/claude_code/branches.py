@@ -11,44 +11,38 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from enum import IntEnum
+from typing import Final
 
 from contextecho.sessions.model import Turn
 
 _ROOT = -1
 
-
-class Move(IntEnum):
-    """What a message record is in the conversation's tree."""
-
-    OTHER = 0
-    PROMPT = 1
-    ANSWER = 2
+# What a message record is in the conversation's tree. Plain numbers: they are kept as bytes.
+OTHER: Final = 0
+PROMPT: Final = 1
+ANSWER: Final = 2
 
 
 class Branches:
     """Message records as nodes, each hanging below the nearest message above it."""
 
     def __init__(self) -> None:
-        self._of: dict[str, int] = {}  # uuid -> node, or -2 - node above it for non-messages
+        # uuid -> node, or -2 - node above it for records that are no messages
+        self.nodes: dict[str | None, int] = {}
         self._above = array("i")
         self._first_turn = array("I")
         self._moves = bytearray()
 
-    def __contains__(self, uuid: str | None) -> bool:
-        return uuid in self._of
-
     def add_other(self, uuid: str | None, parent: str | None) -> None:
         """A record that is no message: what hangs below it hangs below its message."""
-        if uuid is not None and uuid not in self._of:
-            self._of[uuid] = -2 - self._node(parent)
+        if uuid is not None:
+            self.nodes.setdefault(uuid, -2 - self._node(parent))
 
-    def add_message(self, uuid: str | None, parent: str | None, turn: int, move: Move) -> None:
+    def add_message(self, uuid: str | None, parent: str | None, turn: int, move: int) -> None:
         """A message whose first turn will be number `turn`."""
         above = self._node(parent)
-        node = len(self._above)
         if uuid is not None:
-            self._of[uuid] = node
+            self.nodes[uuid] = len(self._above)
         self._above.append(above)
         self._first_turn.append(turn)
         self._moves.append(move)
@@ -56,12 +50,12 @@ class Branches:
     def turns_of(self, uuids: Sequence[str], total: int) -> Iterator[int]:
         """The turns of these messages, of `total` turns."""
         for uuid in uuids:
-            if (node := self._of.get(uuid, _ROOT)) >= 0:
+            if (node := self.nodes.get(uuid, _ROOT)) >= 0:
                 yield from self._range(node, total)
 
     def turns_between(self, head: str, tail: str, total: int) -> range:
         """The turns from one message to another, both included, in file order."""
-        first, last = self._of.get(head, _ROOT), self._of.get(tail, _ROOT)
+        first, last = self.nodes.get(head, _ROOT), self.nodes.get(tail, _ROOT)
         if first < 0 or last < first:
             return range(0)
         return range(self._first_turn[first], self._range(last, total).stop)
@@ -80,10 +74,10 @@ class Branches:
     def _forks(self) -> list[list[int]]:
         """Prompts, or answers, that stand under one message: two or more each."""
         nobody = array("i", [_ROOT]) * len(self._above)
-        firsts: dict[int, array[int]] = {Move.PROMPT: nobody, Move.ANSWER: nobody[:]}
+        firsts: dict[int, array[int]] = {PROMPT: nobody, ANSWER: nobody[:]}
         forks: dict[int, list[int]] = {}
         for node, (above, move) in enumerate(zip(self._above, self._moves, strict=True)):
-            if move == Move.OTHER or above == _ROOT:
+            if move == OTHER or above == _ROOT:
                 continue
             first = firsts[move][above]
             if first == _ROOT:
@@ -112,7 +106,7 @@ class Branches:
 
     def _node(self, uuid: str | None) -> int:
         """The message that `uuid` is, or hangs below; the root where there is none."""
-        found = self._of.get(uuid, _ROOT) if uuid is not None else _ROOT
+        found = self.nodes.get(uuid, _ROOT)
         return found if found >= _ROOT else -2 - found
 
     def _range(self, node: int, total: int) -> range:

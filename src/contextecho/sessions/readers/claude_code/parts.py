@@ -16,6 +16,15 @@ from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.claude_code.records import NOTHING, Block, Message, Record
 from contextecho.sessions.readers.claude_code.speakers import speak, words_in_result
 
+# Looked up once: a member costs more to find in its enum class than a part does to make.
+CALL: Final = Kind.TOOL_CALL
+RESULT: Final = Kind.TOOL_RESULT
+ANSWER: Final = Kind.ASSISTANT
+THOUGHT: Final = Kind.THINKING
+HUMAN: Final = Speaker.HUMAN
+MODEL: Final = Speaker.MODEL
+TOOL: Final = Speaker.TOOL
+
 _PICTURES: Final = frozenset({"image", "document"})
 _SILENT: Final = frozenset({"tool_reference", "fallback"})  # known, and no part of what is said
 
@@ -36,9 +45,9 @@ class Part(Struct, gc=False):
     @property
     def chars(self) -> int:
         """Characters of the text, or of the arguments as written."""
-        if self.kind is Kind.TOOL_CALL:
-            return len(str(memoryview(self.arguments), "utf-8", "replace"))
-        return len(self.text)
+        if self.arguments is NOTHING:
+            return len(self.text)
+        return len(str(memoryview(self.arguments), "utf-8", "replace"))
 
 
 def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
@@ -64,15 +73,15 @@ def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
     for block in _blocks(message.content):
         match block.type:
             case "tool_use":
-                call = Part(Kind.TOOL_CALL, Speaker.MODEL, arguments=block.input)
+                call = Part(CALL, MODEL, arguments=block.input)
                 call.tool, call.call_id = block.name, block.id
                 parts.append(call)
             case "text":
                 if block.text and not block.text.isspace():
-                    parts.append(Part(Kind.ASSISTANT, Speaker.MODEL, block.text))
+                    parts.append(Part(ANSWER, MODEL, block.text))
             case "thinking" | "redacted_thinking":
                 # No text means "not recorded", not "did not think": the part stays.
-                parts.append(Part(Kind.THINKING, Speaker.MODEL, block.thinking or ""))
+                parts.append(Part(THOUGHT, MODEL, block.thinking or ""))
             case other if other not in _SILENT:
                 unknown.append(other)
     return parts
@@ -93,9 +102,9 @@ def _user_parts(record: Record, message: Message, unknown: list[str]) -> list[Pa
             case other if other not in _SILENT:
                 unknown.append(other)
     if pictures and not record.is_meta:
-        words = next((part for part in parts if part.speaker is Speaker.HUMAN), None)
+        words = next((part for part in parts if part.speaker is HUMAN), None)
         if words is None:
-            words = Part(Kind.USER, Speaker.HUMAN)
+            words = Part(Kind.USER, HUMAN)
             parts.append(words)
         words.images = pictures
     return parts
@@ -110,7 +119,7 @@ def _said_text(record: Record, text: str) -> list[Part]:
 
 
 def _result_parts(record: Record, block: Block) -> list[Part]:
-    result = Part(Kind.TOOL_RESULT, Speaker.TOOL, call_id=block.tool_use_id)
+    result = Part(RESULT, TOOL, call_id=block.tool_use_id)
     result.is_error = bool(block.is_error)
     if isinstance(block.content, str):
         result.text = block.content
@@ -118,7 +127,7 @@ def _result_parts(record: Record, block: Block) -> list[Part]:
         result.text = "\n".join(inner.text for inner in block.content if inner.text)
         result.images = sum(inner.type in _PICTURES for inner in block.content)
     if words := words_in_result(record, result.text):
-        return [result, Part(Kind.USER, Speaker.HUMAN, words, quoted=True)]
+        return [result, Part(Kind.USER, HUMAN, words, quoted=True)]
     return [result]
 
 
