@@ -28,6 +28,7 @@ from contextecho.scoring import (
     JudgeMirror,
     Measure,
     RunAnalysis,
+    ShownReply,
 )
 from contextecho.stats import Interval
 from contextecho.store import RunInfo
@@ -231,8 +232,9 @@ class Maker:
         return found
 
     def example(self, target: str) -> Example:
-        reply = {"text": self.text, "outcome": "answer", "register": 1.0, "reason": self.text}
-        refusal = {"text": "", "outcome": "refusal", "register": None, "reason": None}
+        reply = ShownReply(text=self.text, outcome="answer", register=1.0, reason=self.text)
+        refusal = ShownReply(text="", outcome="refusal", register=None, reason=None)
+        moved = msgspec.structs.replace(reply, register=3.0 if self.judged else None)
         return Example(
             target=target,
             position=self.positions[-1].label,
@@ -240,7 +242,7 @@ class Maker:
             question="Which language do you like best?",
             replies={
                 "control": reply,
-                "session": {**reply, "register": 3.0 if self.judged else None},
+                "session": moved,
                 "session+anchor": refusal,
             },
         )

@@ -286,10 +286,10 @@ def test_examples_show_the_largest_register_difference_first_and_each_question_o
     first = examples[0]
     assert first.question == "What's your favorite programming language and why?"
     assert list(first.replies) == ["control", "session"]
-    assert first.replies["session"]["text"].startswith("Rust")
-    assert first.replies["session"]["outcome"] == "answer"
-    assert (first.replies["control"]["register"], first.replies["session"]["register"]) == (3, 1)
-    assert first.replies["session"]["reason"] == "level 1.0"
+    assert first.replies["session"].text.startswith("Rust")
+    assert first.replies["session"].outcome == "answer"
+    assert (first.replies["control"].register, first.replies["session"].register) == (3, 1)
+    assert first.replies["session"].reason == "level 1.0"
 
 
 def test_examples_without_a_judge_follow_the_fingerprint_and_stop_at_six(store: Store) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "ScoredCell",
     "Screen",
     "Shift",
+    "ShownReply",
     "Voice",
     "Window",
     "analyse_run",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
         JudgeMirror,
         Measure,
         RunAnalysis,
+        ShownReply,
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
@@ -90,6 +92,7 @@ else:
             "JudgeMirror",
             "Measure",
             "RunAnalysis",
+            "ShownReply",
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),

@@ -9,10 +9,10 @@ plan order. So they show the strongest cases, and a report must say so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from contextecho.contexts import Arm
-from contextecho.scoring.model import Example, Measure
+from contextecho.scoring.model import Example, Measure, ShownReply
 from contextecho.scoring.planned import Planned
 from contextecho.scoring.scores import ScoredCell
 from contextecho.stimuli import StimulusKind
@@ -70,12 +70,11 @@ def _example(planned: Planned, arms: Mapping[Arm, ScoredCell]) -> Example:
     )
 
 
-def _shown(scored: ScoredCell) -> Mapping[str, Any]:
+def _shown(scored: ScoredCell) -> ShownReply:
     verdict = scored.verdict
-    reason = None if verdict is None else verdict.invalid or verdict.detail.get("reason")
-    return {
-        "text": scored.text,
-        "outcome": scored.outcome.value,
-        "register": verdict.value if verdict else None,
-        "reason": reason,
-    }
+    return ShownReply(
+        text=scored.text,
+        outcome=scored.outcome.value,
+        register=verdict.value if verdict else None,
+        reason=verdict.invalid or verdict.detail.get("reason") if verdict else None,
+    )

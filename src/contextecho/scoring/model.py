@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
 
 import msgspec
 
@@ -125,6 +124,15 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
+class ShownReply(msgspec.Struct, frozen=True, kw_only=True):
+    """One reply of an example, with what the judge said of it."""
+
+    text: str
+    outcome: str
+    register: float | None
+    reason: str | None
+
+
 class Example(msgspec.Struct, frozen=True, kw_only=True):
     """Replies to one question at one position, side by side."""
 
@@ -132,7 +140,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     position: str
     stimulus: str
     question: str
-    replies: Mapping[str, Mapping[str, Any]]  # arm -> {text, outcome, register, reason}
+    replies: Mapping[str, ShownReply]  # by arm
 
 
 class JudgeMirror(msgspec.Struct, frozen=True, kw_only=True):
