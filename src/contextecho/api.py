@@ -39,6 +39,7 @@ from contextecho.models import (
     open_local_counter,
     open_model,
     same_model,
+    serving_of,
 )
 from contextecho.reports import write_report
 from contextecho.sessions import Session
@@ -80,7 +81,14 @@ def plan(
     targets = [target] if isinstance(target, str) else list(target)
     if choices.get("rendering") is None and choices.get("protocol") != "published":
         choices["rendering"] = rendering_for(targets)
-    return make_plan(load_study(study), session, targets, counter=counter_for(targets), **choices)
+    return make_plan(
+        load_study(study),
+        session,
+        targets,
+        counter=counter_for(targets),
+        serving={target: how for target in targets if (how := serving_of(target))},
+        **choices,
+    )
 
 
 def rendering_for(targets: Sequence[str]) -> str | None:

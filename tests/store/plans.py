@@ -92,6 +92,7 @@ def make_plan(
         session="s1",
         session_sha256="5" * 64,
         session_path="made-up.jsonl",
+        serving={},
         targets=tuple(targets),
         positions=places,
         snapshots=tuple(

@@ -79,7 +79,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One question put to one model on one fork.
 
     `ask` are the messages after the prefix (usually one user message);
-    `sample` tells replicates apart that are otherwise the same request.
+    `sample` tells replicates apart that are otherwise the same request; `serving`
+    says how the target is served, where its name alone does not.
     """
 
     target: str  # canonical id, "provider/model"
@@ -87,6 +88,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ask: tuple[Message, ...]
     decoding: Decoding
     sample: int = 0
+    serving: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -103,6 +105,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                     "ask": self.ask,
                     "decoding": self.decoding,
                     "sample": self.sample,
+                    "serving": self.serving,
                 }
             )
         ).hexdigest()

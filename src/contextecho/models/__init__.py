@@ -18,7 +18,7 @@ from contextecho.models.model import (
     Truncated,
     Usage,
 )
-from contextecho.models.opening import open_model
+from contextecho.models.opening import open_model, serving_of
 from contextecho.models.prices import Price, find_price
 from contextecho.models.providers import (
     Provider,
@@ -75,6 +75,7 @@ __all__ = [
     "open_model",
     "provider_ids",
     "same_model",
+    "serving_of",
     "targets",
     "weights_of",
 ]

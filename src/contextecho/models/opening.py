@@ -16,6 +16,7 @@ from contextecho.models.model import Model
 from contextecho.models.providers import (
     Provider,
     Quirks,
+    answers_here,
     find_provider,
     provider_ids,
     split_target,
@@ -133,11 +134,34 @@ def _key_headers(provider: Provider, key: str | None) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"} if key else {}
 
 
+def serving_of(target: str) -> str:
+    """How a target is asked or served, where its name alone does not say; often empty.
+
+    It is part of each request's key: a reply that was served in another way is
+    another reply. Opens nothing and needs no key. Raises `UsageError`, and
+    `ProviderError` for a local model without weights.
+    """
+    if target.partition("/")[0] == "local":
+        from contextecho.models.local import serving_of_local
+
+        return serving_of_local(target)
+    if answers_here(target):
+        return ""
+    provider = find_provider(target)
+    return "; ".join(_peculiarities(target, provider, provider.quirks_for(split_target(target)[1])))
+
+
 def _notes(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
     """What the user must know about how this target is asked."""
-    notes = []
+    notes = _peculiarities(target, provider, quirks)
     if provider.known and target not in {listed.id for listed in targets()}:
-        notes.append(f"{target} is not in the table of known targets; it is asked like its kin")
+        return f"{target} is not in the table of known targets; it is asked like its kin", *notes
+    return notes
+
+
+def _peculiarities(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
+    """How what this target is sent differs from what the protocol says."""
+    notes = []
     if not quirks.sampling:
         notes.append(f"{target} accepts no temperature and no top_p; they are not sent")
     if quirks.seed_parameter is None:

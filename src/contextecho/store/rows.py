@@ -52,6 +52,7 @@ def plan_id(plan: Plan) -> str:
         "session": plan.session_sha256,
         "batteries": {name: battery.sha256 for name, battery in plan.batteries.items()},
         "decoding": plan.decoding,
+        "serving": plan.serving,
         "cells": plan.cells,
     }
     return hashlib.sha256(canonical_json(identity)).hexdigest()[:12]

@@ -92,6 +92,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     batteries: Mapping[str, Battery]
     cells: tuple[Cell, ...]
     decoding: Decoding
+    serving: Mapping[str, str]  # target -> how it is served, where its name alone does not say
     notes: tuple[str, ...]  # what a reader of the plan must know, one line each
 
     def stimulus(self, cell: Cell) -> Stimulus:
@@ -107,6 +108,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             ask=(Message(role="user", text=text),),
             decoding=self.decoding,
             sample=cell.replicate,
+            serving=self.serving.get(cell.target, ""),
         )
 
     def by_prefix(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:

@@ -61,11 +61,13 @@ def make_plan(
     placement: str | None = None,
     system: str | None = None,
     max_output_tokens: int | None = None,
+    serving: Mapping[str, str] | None = None,
 ) -> Plan:
     """List every cell of `study` on `session` for `targets` (canonical ids).
 
     What is given replaces the study's or the protocol's own choice. Tokens are
-    counted by `counter`, the offline estimate unless given. Raises UsageError
+    counted by `counter`, the offline estimate unless given; `serving` says how a target
+    is served beyond its name (`models.serving_of`). Raises UsageError
     for a choice that does not exist or does not fit, SessionError for a session
     shorter than the first position, DataError for a battery file.
     """
@@ -115,6 +117,7 @@ def make_plan(
         batteries=asked,
         cells=_cells(study, session.id, tuple(dict.fromkeys(targets)), forks.prefixes, asked),
         decoding=_decoding(rules, max_output_tokens),
+        serving=serving or {},
         notes=notes,
     )
 

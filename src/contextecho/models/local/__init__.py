@@ -7,6 +7,7 @@ from contextecho.models.local.model import (
     LocalTokenCounter,
     open_local,
     open_local_counter,
+    serving_of_local,
     weights_of,
 )
 from contextecho.models.local.server import LocalServer
@@ -21,5 +22,6 @@ __all__ = [
     "local_status",
     "open_local",
     "open_local_counter",
+    "serving_of_local",
     "weights_of",
 ]

@@ -91,6 +91,18 @@ def open_local(target: str, *, timeout: float) -> LocalModel:
     return LocalModel(target, shared_server(weights_of(target)), timeout)
 
 
+def serving_of_local(target: str) -> str:
+    """The weights behind a local target, and what is done to their output."""
+    path = weights_of(target)
+    if path != SMOLLM2.path:
+        return f"{path.name}, {path.stat().st_size} bytes"
+    (token, bias), *_ = _END_BIAS
+    return (
+        f"{path.name}, SHA-256 {SMOLLM2.sha256[:12]}, "
+        f"with {bias:+g} on the logit of token {token}, which ends a reply"
+    )
+
+
 def open_local_counter(target: str = "local") -> LocalTokenCounter:
     """The tokenizer of the model that `local` or `local/PATH.gguf` names."""
     path = weights_of(target)
