@@ -13,10 +13,9 @@ the conversation. What each module knows:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import BROKEN, decode_json, mend_line
