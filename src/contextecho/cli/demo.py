@@ -25,7 +25,7 @@ STUDY = "demo"
 PREFIX_TOKENS = 700
 REPLY_TOKENS = 40  # what the embedded model writes on average
 LONGEST_REPLY = 384
-SECONDS = 150.0  # to be spent asking
+SECONDS = 180.0  # to be spent asking
 SIZES = (
     ("compactions", 4),
     ("compactions", 3),
