@@ -61,6 +61,19 @@ def test_list_names_what_holds_no_conversation_with_the_reason(
     assert "good.jsonl" in err
 
 
+def test_list_on_a_terminal_gives_a_path_a_line_to_itself(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    folder = tmp_path / ("a-long-name-" * 10)
+    folder.mkdir()
+    (folder / "s.jsonl").write_bytes(line(user("a")) + line(assistant("b")))
+    code, out, _ = run(capsys, "list", str(tmp_path))
+    assert code == 0
+    assert out.splitlines()[-1].strip() == str(folder / "s.jsonl")
+
+
 def test_list_without_sessions_is_a_usage_error_in_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -69,6 +82,7 @@ def test_list_without_sessions_is_a_usage_error_in_one_line(
     assert out == ""
     assert err.count("\n") == 1
     assert "no sessions found" in err
+    assert "contextecho scan PATH" in err
 
 
 def test_list_warns_that_the_client_deletes_sessions(
@@ -83,6 +97,7 @@ def test_list_warns_that_the_client_deletes_sessions(
     assert code == 0
     assert "s.jsonl" in out
     assert "30 days" in err
+    assert json.loads(run(capsys, "show", "latest", "--json")[1])["path"] == str(folder / "s.jsonl")
 
 
 def test_list_shows_no_more_than_the_limit_and_says_so(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from contextecho.cli.finding import find_path
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say, say_next
+from contextecho.cli.printing import print_json, say, say_next, show
 from contextecho.errors import SessionError, UsageError
 from contextecho.untrusted import one_line
 
@@ -59,17 +61,18 @@ def list_sessions(path: Path | None, as_json: bool, limit: int) -> None:
 
 
 @command.command("show")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("session")
 @json_option
-def show_session(path: Path, as_json: bool) -> None:
-    """Show what a session holds: turns, compactions, models, and what was left out."""
+def show_session(session: str, as_json: bool) -> None:
+    """Show what SESSION (a path, or `latest`) holds, and what of it was left out."""
     from contextecho.sessions import read_session
 
-    session = read_session(path)
+    path = find_path(session)
+    found = read_session(path)
     if as_json:
-        print_json(_document(session))
+        print_json(_document(found))
     else:
-        _print_session(session)
+        _print_session(found)
     say_next("scan", path)
 
 
@@ -79,7 +82,9 @@ def _nothing_found(path: Path | None) -> UsageError:
     looked = [path] if path is not None else session_roots()
     where = ", ".join(str(folder) for folder in looked) or "no client folder on this machine"
     return UsageError(
-        "no sessions found", where=where, todo="give a folder or a file, or try contextecho demo"
+        "no sessions found",
+        where=where,
+        todo="name a file, contextecho scan PATH, or try contextecho demo",
     )
 
 
@@ -140,8 +145,20 @@ def _print_list(rows: Sequence[dict[str, Any]]) -> None:
         says = row["error"] or ", ".join(row["models"])
         when = datetime.fromisoformat(row["modified"]).astimezone().strftime("%Y-%m-%d %H:%M")
         body.append((when, _size(row["bytes"]), *counts, says, row["path"]))
-    if body:
-        _print_table(heads, body, right=("size", "prompts", "steps", "compactions"))
+    if body and sys.stdout.isatty():
+        _print_over_paths(heads, body)
+    elif body:
+        _print_table(heads, body)
+
+
+def _print_over_paths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Each row over its path, which has a line to itself, unbroken, so that it can be copied."""
+    cells = [[one_line(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-2]
+    for when, *numbers, says, path in cells:
+        aligned = [f"{number:>{width}}" for number, width in zip(numbers, widths[1:], strict=True)]
+        show("  ".join((f"{when:<{widths[0]}}", *aligned, says)))
+        show(f"  {path}")
 
 
 def _print_session(session: Session) -> None:
