@@ -7,25 +7,23 @@ match (design, section 3), so it stands in the report beside the plan's ratio.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-
-import msgspec
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from contextecho.contexts import CONTROL_TOLERANCE, Arm
 from contextecho.scoring.model import Billing
 from contextecho.store import StoredReply
 
 
-class _Side(msgspec.Struct):
-    """Prompt tokens of one arm at one position, by question."""
-
-    tokens: dict[tuple[str, str, int, int], int]
+_Question: TypeAlias = tuple[str, str, int, int]  # battery, stimulus, paraphrase, replicate
+_Billed: TypeAlias = dict[tuple[str, Arm], dict[_Question, int]]
+"""Prompt tokens by question, at each position in each arm."""
 
 
 def billing_of(targets: Iterable[str], replies: Iterable[StoredReply]) -> tuple[Billing, ...]:
     """One account a target, from the usage that came with its replies."""
     served: dict[str, dict[str, None]] = {target: {} for target in targets}
-    sides: dict[str, dict[tuple[str, Arm], _Side]] = {target: {} for target in served}
+    billed: dict[str, _Billed] = {target: {} for target in served}
     for stored in replies:
         cell, reply = stored.cell, stored.reply
         if reply is None:
@@ -33,26 +31,24 @@ def billing_of(targets: Iterable[str], replies: Iterable[StoredReply]) -> tuple[
         if reply.served_model:
             served[cell.target][reply.served_model] = None
         if reply.usage is not None and reply.usage.input:
-            side = sides[cell.target].setdefault((cell.position, cell.arm), _Side({}))
+            side = billed[cell.target].setdefault((cell.position, cell.arm), {})
             question = (cell.battery, cell.stimulus, cell.paraphrase, cell.replicate)
-            side.tokens[question] = reply.usage.input
+            side[question] = reply.usage.input
     return tuple(
-        Billing(target=target, served=tuple(served[target]), control_ratio=_ratios(sides[target]))
+        Billing(target=target, served=tuple(served[target]), control_ratio=_ratios(billed[target]))
         for target in served
     )
 
 
-def _ratios(sides: Mapping[tuple[str, Arm], _Side]) -> dict[str, float]:
+def _ratios(billed: _Billed) -> dict[str, float]:
     """Control over session at each position, on the questions that both were billed for."""
     ratios = {}
-    for (position, arm), control in sides.items():
-        session = sides.get((position, Arm.SESSION))
-        if arm is not Arm.CONTROL or session is None:
-            continue
-        both = control.tokens.keys() & session.tokens.keys()
-        if both:
-            billed = sum(session.tokens[question] for question in both)
-            ratios[position] = sum(control.tokens[question] for question in both) / billed
+    for (position, arm), control in billed.items():
+        session = billed.get((position, Arm.SESSION), {})
+        both = control.keys() & session.keys()
+        if arm is Arm.CONTROL and both:
+            of_session = sum(session[question] for question in both)
+            ratios[position] = sum(control[question] for question in both) / of_session
     return ratios
 
 
