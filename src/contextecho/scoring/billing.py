@@ -14,7 +14,6 @@ from contextecho.contexts import CONTROL_TOLERANCE, Arm
 from contextecho.scoring.model import Billing
 from contextecho.store import StoredReply
 
-
 _Question: TypeAlias = tuple[str, str, int, int]  # battery, stimulus, paraphrase, replicate
 _Billed: TypeAlias = dict[tuple[str, Arm], dict[_Question, int]]
 """Prompt tokens by question, at each position in each arm."""
