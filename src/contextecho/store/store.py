@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from contextecho.contexts import Context, Request
 from contextecho.errors import DataError, UsageError
 from contextecho.models import Failed, FailureKind, Reply
 from contextecho.store import rows
+from contextecho.store.lock import LockedError, exclusive
 from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
 from contextecho.studies import Cell, Plan
 
@@ -141,21 +142,17 @@ class Store:
     def collecting(self, run_id: str) -> Iterator[None]:
         """Hold a run for one process, so that no call is paid twice.
 
-        The lock is an exclusive transaction on an empty SQLite file beside the
-        store: the system drops it when the process dies, on every platform.
         Raises `UsageError` while another process holds it.
         """
-        lock = self._file.with_name(f"{self._file.stem}-{run_id}.lock")
-        with closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as db:
-            try:
-                db.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                raise UsageError(
-                    f"another process is collecting run {run_id}",
-                    where=str(self._file),
-                    todo="wait for it, or stop it; nothing is lost",
-                ) from error
-            yield
+        try:
+            with exclusive(self._file.with_name(f"{self._file.stem}-{run_id}.lock")):
+                yield
+        except LockedError as error:
+            raise UsageError(
+                f"another process is collecting run {run_id}",
+                where=str(self._file),
+                todo="wait for it, or stop it; nothing is lost",
+            ) from error
 
     # Cells and replies
 
