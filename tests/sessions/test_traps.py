@@ -225,7 +225,7 @@ def test_a_file_that_changed_since_it_was_read_is_refused(tmp_path: Path) -> Non
         (b"hello\n", "not a session"),
         (b"\x00\x01\x02\xff" * 100, "binary"),
         (line({"type": "summary", "summary": "x", "leafUuid": "y"}), "no conversation"),
-        (line(user("only me")), "no conversation: 1 prompts"),
+        (line(user("only me")), "no conversation: 1 prompt,"),
         (line(user("x", isSidechain=True)) + line(assistant("y", isSidechain=True)), "sub-agent"),
     ],
 )

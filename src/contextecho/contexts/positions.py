@@ -209,7 +209,10 @@ def _position(session: Session, lines: Sequence[int], wish: _Wish, order: int) -
 
 
 def _extent(session: Session) -> str:
-    return (
-        f"{session.row_turns} row turns, {session.steps} agent steps, {session.prompts} prompts, "
-        f"{len(session.full_compactions)} compactions"
-    )
+    counts = {
+        "row turn": session.row_turns,
+        "agent step": session.steps,
+        "prompt": session.prompts,
+        "compaction": len(session.full_compactions),
+    }
+    return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())

@@ -108,7 +108,6 @@ def _no_conversation(path: Path, assembly: Assembly, *, sidechains: int) -> Sess
             where=str(path),
             todo="give the file of the session that started it",
         )
-    prompts = assembly.turns[-1].prompt if assembly.turns else 0
-    return SessionError(
-        f"holds no conversation: {prompts} prompts, no message of a model", where=str(path)
-    )
+    count = assembly.turns[-1].prompt if assembly.turns else 0
+    prompts = "1 prompt" if count == 1 else f"{count} prompts"
+    return SessionError(f"holds no conversation: {prompts}, no message of a model", where=str(path))
