@@ -27,6 +27,7 @@ __all__ = [
     "Unit",
     "agreement",
     "auc",
+    "auc_by_chance",
     "cluster_mean_interval",
     "drift_gap",
     "geometric_ratio",
@@ -37,6 +38,7 @@ __all__ = [
     "pair_cells",
     "pca",
     "proportion_gap",
+    "proportion_mean",
     "published_mean",
     "published_onset_gap",
     "published_ratio",
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from contextecho.stats.pairs import CellKey, Pairs, pair_cells
     from contextecho.stats.permutation import PermutationResult, holm, sign_flip_p
     from contextecho.stats.power import minimum_detectable_gap
-    from contextecho.stats.proportion import newcombe, proportion_gap
+    from contextecho.stats.proportion import newcombe, proportion_gap, proportion_mean
     from contextecho.stats.published import (
         PublishedEstimate,
         published_mean,
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
         published_ratio,
     )
     from contextecho.stats.ratio import RatioEstimate, geometric_ratio, ratio_of_means
-    from contextecho.stats.separation import AucEstimate, auc
+    from contextecho.stats.separation import AucEstimate, auc, auc_by_chance
     from contextecho.stats.units import Unit
 else:
     _HOMES = {
@@ -75,7 +77,7 @@ else:
         "pairs": ("CellKey", "Pairs", "pair_cells"),
         "permutation": ("PermutationResult", "holm", "sign_flip_p"),
         "power": ("minimum_detectable_gap",),
-        "proportion": ("newcombe", "proportion_gap"),
+        "proportion": ("newcombe", "proportion_gap", "proportion_mean"),
         "published": (
             "PublishedEstimate",
             "published_mean",
@@ -83,7 +85,7 @@ else:
             "published_ratio",
         ),
         "ratio": ("RatioEstimate", "geometric_ratio", "ratio_of_means"),
-        "separation": ("AucEstimate", "auc"),
+        "separation": ("AucEstimate", "auc", "auc_by_chance"),
         "units": ("Unit",),
     }
 

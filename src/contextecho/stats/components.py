@@ -1,7 +1,7 @@
 """Principal components of a small feature table, by singular value decomposition.
 
 Columns are standardised first with their own mean and population standard
-deviation (divisor n; a constant column is left at zero, its divisor 1), as in
+deviation (divisor n; a constant column becomes zero, its divisor 1), as in
 the first paper's fingerprint (section 2.3). A component's sign is arbitrary and
 is fixed by rule, so that two runs on the same table agree; where the rule looks
 at the arms (`high`), the sign of their difference is no finding, only its size.
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from contextecho.stats.units import FloatArray
+
+_ROUNDING = 1e-12
 
 
 class Components(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -41,8 +43,10 @@ def pca(table: ArrayLike, *, components: int = 2, high: ArrayLike | None = None)
     if not np.isfinite(data).all():
         raise ValueError("the table must hold finite numbers")
     centre, scale = data.mean(axis=0), data.std(axis=0)
-    scale = np.where(scale <= 1e-12 * np.maximum(1.0, np.abs(centre)), 1.0, scale)
-    standard = (data - centre) / scale
+    constant = scale <= _ROUNDING * np.maximum(1.0, np.abs(centre))
+    scale = np.where(constant, 1.0, scale)
+    # What rounding leaves of a constant column must not become a component.
+    standard = np.where(constant, 0.0, (data - centre) / scale)
     _, singular, rows = np.linalg.svd(standard, full_matrices=False)
     loadings = np.zeros((data.shape[1], components))
     loadings[:, : len(rows)] = rows[:components].T
@@ -66,6 +70,6 @@ def _signs(scores: FloatArray, loadings: FloatArray, high: ArrayLike | None) -> 
     marked = np.zeros(len(scores), dtype=bool) if high is None else np.asarray(high, dtype=bool)
     if marked.any() and not marked.all():
         apart = scores[marked, 0].mean() - scores[~marked, 0].mean()
-        if abs(apart) > 1e-12:
+        if abs(apart) > _ROUNDING:
             signs[0] = np.sign(apart)
     return signs

@@ -54,8 +54,7 @@ def mean_interval(
     nothing shows how far another sample might lie. Raises `ValueError` unless
     0 < `level` < 1.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    check_level(level)
     means, k = units.means, len(units.means)
     if k < 2:
         return Undefined(f"{k} independent unit: no spread to estimate an interval from")
@@ -70,6 +69,12 @@ def mean_interval(
         return Undefined(f"{k} units are too few for a {method} interval")
     name = method if units.unit is Unit.CLUSTER else f"{method} over {units.unit.plural}"
     return Interval(low=float(low), high=float(high), level=level, method=name)
+
+
+def check_level(level: float) -> None:
+    """Raise `ValueError` unless 0 < `level` < 1."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, not {level}")
 
 
 def t_quantile(level: float, df: float) -> float:

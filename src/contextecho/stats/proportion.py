@@ -1,8 +1,15 @@
-"""Differences of proportions, for compliance.
+"""Proportions and their differences, for compliance.
 
-Clustered cells get the gap of Definition 1 with its cluster-t interval, cut at
--1 and 1. Where that has none (every cluster the same: ten of ten in both arms),
-and where the cells are all there is to go by (one cluster, one stimulus),
+A proportion has Wilson's interval, which stays between 0 and 1 and has a width
+where every cell is a success; a t interval, cut or on the logit, covers as little
+as a tenth of the time there (docs/statistics.md). With k > 1 clusters it is Wilson's
+with t(k - 1) for z, and with the n that would give independent cells the
+variance seen between the clusters, p (1 - p) / (s^2 / k) (Korn and Graubard 1998),
+but never more than there are cells: a low variance of few clusters is luck.
+
+A difference over clusters is the gap of Definition 1 with its cluster-t interval,
+cut at -1 and 1. Where that has none (every cluster the same: ten of ten in both
+arms), and where the cells are all there is to go by (one cluster, one stimulus),
 Newcombe's score interval stands in. It takes the arms as independent samples
 and the cells as independent of each other, and says so.
 
@@ -18,12 +25,58 @@ import math
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
-from contextecho.stats.gap import GapEstimate, drift_gap
+from contextecho.stats.gap import GapEstimate, MeanEstimate, drift_gap
 from contextecho.stats.interval import Interval
+from contextecho.stats.mean_intervals import check_level, t_quantile
 from contextecho.stats.pairs import Pairs
-from contextecho.stats.units import Unit, unit_means
+from contextecho.stats.units import Labels, Unit, Units, unit_means
+
+_ROUNDING = 1e-12  # relative to a variance of at most 1/4
+
+
+def proportion_mean(
+    values: ArrayLike,
+    clusters: Labels | None = None,
+    *,
+    stimuli: Labels | None = None,
+    level: float = 0.95,
+) -> MeanEstimate:
+    """The success rate of one arm, weighted as in Definition 1, with its score interval.
+
+    `values` (n,) of 0 and 1; `clusters` and `stimuli` (n,) labels of any kind.
+    One cluster takes its cells as independent; so do clusters that are all the
+    same, for they show no other variance. Raises `ValueError` on any other
+    value, and unless 0 < `level` < 1.
+    """
+    check_level(level)
+    units = unit_means(values, clusters, stimuli)
+    if not np.isin(values, (0.0, 1.0)).all():
+        raise ValueError("a proportion needs cells that are 0 or 1")
+    n = units.observations
+    if not n:
+        return MeanEstimate(mean=None, interval=None, clusters=0, n=0, note="no scored cells")
+    rate = float(units.means.mean())
+    clustered = units.clusters > 1
+    critical = t_quantile(level, units.clusters - 1) if clustered else _z(level)
+    low, high = _wilson(rate, _effective(units, rate) if clustered else n, critical)
+    interval = Interval(
+        low=min(max(low, 0.0), rate),
+        high=max(min(high, 1.0), rate),
+        level=level,
+        method="cluster-wilson" if clustered else "wilson",
+    )
+    return MeanEstimate(mean=rate, interval=interval, clusters=units.clusters, n=n, note=units.note)
+
+
+def _effective(units: Units, rate: float) -> float:
+    """How many independent cells would vary as much as the clusters do, at most all there are."""
+    between = float(units.means.var(ddof=1)) / units.clusters
+    if between <= _ROUNDING:
+        return units.observations
+    return min(rate * (1.0 - rate) / between, units.observations)
 
 
 def proportion_gap(pairs: Pairs, *, level: float = 0.95) -> GapEstimate:
@@ -64,7 +117,8 @@ def newcombe(
 
 
 def _newcombe(p_a: float, n_a: int, p_b: float, n_b: int, level: float) -> Interval:
-    (low_a, high_a), (low_b, high_b) = _wilson(p_a, n_a, level), _wilson(p_b, n_b, level)
+    z = _z(level)
+    (low_a, high_a), (low_b, high_b) = _wilson(p_a, n_a, z), _wilson(p_b, n_b, z)
     return Interval(
         low=p_a - p_b - math.hypot(p_a - low_a, high_b - p_b),
         high=p_a - p_b + math.hypot(high_a - p_a, p_b - low_b),
@@ -73,9 +127,13 @@ def _newcombe(p_a: float, n_a: int, p_b: float, n_b: int, level: float) -> Inter
     )
 
 
-def _wilson(p: float, n: int, level: float) -> tuple[float, float]:
+def _z(level: float) -> float:
+    """The two-sided quantile of the normal distribution."""
+    return float(special.ndtri(0.5 + level / 2))
+
+
+def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
     """Wilson's limits of a proportion; scipy's take a whole number of successes only."""
-    z = float(special.ndtri(0.5 + level / 2))
     shrink = 1.0 + z * z / n
     half = z * math.sqrt(p * (1.0 - p) / n + z * z / (4 * n * n))
     centre = p + z * z / (2 * n)

@@ -56,11 +56,8 @@ class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def note(self) -> str | None:
         """What a reader of an interval over these units must know."""
         notes = []
-        if 1 < self.clusters < _FEW_CLUSTERS:
-            notes.append(
-                f"only {self.clusters} clusters: the interval is wide, "
-                "and still too narrow if few of them carry the effect"
-            )
+        if few := few_clusters(self.clusters):
+            notes.append(few)
         elif len(self.means) > 1 and self.clusters == 1:
             notes.append(
                 f"one cluster: its {len(self.means)} {self.unit.plural} are the units, "
@@ -72,6 +69,16 @@ class Units(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 "those clusters average over the stimuli they have"
             )
         return "; ".join(notes) or None
+
+
+def few_clusters(clusters: int) -> str | None:
+    """What to say of an interval over so few clusters, if they are few."""
+    if not 1 < clusters < _FEW_CLUSTERS:
+        return None
+    return (
+        f"only {clusters} clusters: the interval is wide, "
+        "and still too narrow if few of them carry the effect"
+    )
 
 
 def unit_means(
