@@ -222,6 +222,23 @@ def test_a_budget_of_nothing_is_refused() -> None:
         snapshot_at(session(user("go")), budget=10)
 
 
+def test_a_snapshot_counts_each_text_once(long_session: Session) -> None:
+    counted: list[str] = []
+
+    class Noting:
+        name = "noting"
+
+        def count(self, text: str) -> int:
+            counted.append(text)
+            return COUNTER.count(text)
+
+    (position,) = find_positions(long_session, "last")
+    taken = take_snapshot(long_session, position, STRICT, counter=Noting())
+    assert taken.tokens == context_tokens(taken.context, COUNTER)
+    assert taken.counter == "noting"
+    assert len(counted) == len(set(counted)) > 10
+
+
 def test_the_same_snapshot_twice_is_the_same_to_the_byte(long_session: Session) -> None:
     assert snapshot_at(long_session, "300") == snapshot_at(long_session, "300")
 
