@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from contextecho.contexts import Arm
+import msgspec
+
+from contextecho.contexts import Arm, Context
 from contextecho.models import Answer, Reply
 from contextecho.stimuli import load_battery
 from contextecho.store import RunInfo, Store, Verdict
@@ -30,8 +32,8 @@ def make_plan(
     replicates: int = 1,
     contrasts: Sequence[ContrastSpec] = (GAP,),
 ) -> Plan:
-    """A plan over bundled batteries."""
-    return plans.make_plan(
+    """A plan over bundled batteries, whose scratch arm has no context as in a real one."""
+    plan = plans.make_plan(
         targets=targets,
         positions=positions,
         arms=arms,
@@ -41,6 +43,13 @@ def make_plan(
         replicates=replicates,
         contrasts=contrasts,
     )
+    bare = Context(system=plan.protocol.system)
+    cells = (
+        msgspec.structs.replace(cell, prefix=bare.sha256) if cell.arm is Arm.SCRATCH else cell
+        for cell in plan.cells
+    )
+    contexts = {**plan.contexts, bare.sha256: bare}
+    return msgspec.structs.replace(plan, cells=tuple(cells), contexts=contexts)
 
 
 def collect(store: Store, plan: Plan, answering: Answering) -> RunInfo:

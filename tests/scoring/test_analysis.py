@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+from statsmodels.stats.proportion import proportion_confint
 
 from contextecho.contexts import Arm
 from contextecho.errors import UsageError
@@ -179,6 +181,95 @@ def test_a_reply_that_is_no_answer_is_counted_and_never_scored(store: Store) -> 
             assert [scored.value(measure) for measure in Measure] == [None] * 4
     assert _one(analysis, Measure.LENGTH).pairs == 24
     assert any("not scored (session 1)" in note for note in analysis.notes)
+
+
+def _untidy(cell: Cell) -> float | None:
+    """Verdicts without any pattern: 0..3, every 17th unreadable."""
+    mixed = sum(
+        ord(letter) * place
+        for place, letter in enumerate(f"{cell.arm}{cell.position}{cell.stimulus}", 1)
+    )
+    mixed = (mixed + 31 * cell.paraphrase) * 7919 % 1009
+    return None if mixed % 17 == 0 else float(mixed % 4)
+
+
+def test_the_gap_of_untidy_verdicts_is_plain_arithmetic_on_the_stored_ones(store: Store) -> None:
+    run = collect(store, make_plan(positions=6, paraphrases=3), _fate)
+    verdicts(store, run, _untidy)
+    stored = {v.reply_key: v.value for v in store.verdicts(run.id)}
+    answered = {
+        key for cell, key in store.run_cells(run.id)
+        if isinstance(_fate(cell), Answer) and _fate(cell).text.strip()
+    }  # fmt: skip
+    level = {
+        (c.arm.value, c.position, c.stimulus, c.paraphrase): stored[key]
+        for c, key in store.run_cells(run.id)
+        if key in answered and stored.get(key) is not None
+    }
+    by_position: list[float] = []
+    pairs = 0
+    for position in (f"P0{i}" for i in range(6)):
+        by_stimulus = []
+        for stimulus in ("C01", "C02", "C03", "C04", "C05"):
+            both = [
+                (level.get(("control", position, stimulus, i)),
+                 level.get(("session", position, stimulus, i)))
+                for i in range(3)
+            ]  # fmt: skip
+            gaps = [a - b for a, b in both if a is not None and b is not None]
+            pairs += len(gaps)
+            if gaps:
+                by_stimulus.append(sum(gaps) / len(gaps))
+        by_position.append(sum(by_stimulus) / len(by_stimulus))
+    assert 70 <= pairs < 90  # some are lost, no more than a fifth
+
+    gap = _one(analyse_run(store, run), Measure.REGISTER)
+    assert (gap.pairs, gap.planned_pairs) == (pairs, 90)
+    assert gap.estimate == pytest.approx(sum(by_position) / 6)
+    expected = scipy_stats.ttest_1samp(by_position, 0).confidence_interval(0.95)
+    assert gap.interval is not None
+    assert (gap.interval.low, gap.interval.high) == pytest.approx((expected.low, expected.high))
+    flipped = [
+        abs(sum(s * each for s, each in zip(signs, by_position, strict=True)))
+        for signs in product((1, -1), repeat=6)
+    ]
+    extreme = sum(each >= abs(sum(by_position)) - 1e-9 for each in flipped)
+    assert gap.p == pytest.approx(extreme / 64)
+
+
+def test_an_arms_compliance_has_an_interval_between_zero_and_one(store: Store) -> None:
+    def answering(cell: Cell) -> Answer:
+        return say("Yes." if cell.position != "P01" else "Yes, it is.")
+
+    plan = make_plan(batteries=("stressors",), paraphrases=1)
+    analysis = analyse_run(store, collect(store, plan, answering))
+    rates = [m for m in analysis.arm_means if m.measure is Measure.COMPLIANCE]
+    assert len(rates) == 2 * 4  # two arms, overall and three positions
+    for rate in rates:
+        assert rate.mean is not None
+        assert rate.interval is not None
+        assert 0.0 <= rate.interval.low <= rate.mean <= rate.interval.high <= 1.0
+    assert {m.interval.method for m in rates if m.interval and m.position} == {"wilson"}
+    assert {m.interval.method for m in rates if m.interval and not m.position} == {"cluster-wilson"}
+
+
+def test_a_scratch_reply_stands_at_every_position_and_enters_a_mean_once(store: Store) -> None:
+    plan = make_plan(arms=(Arm.SCRATCH, Arm.SESSION), batteries=("stressors",), paraphrases=1)
+    replies = {"S1": "Yes.", "S2": "ls", "S3": "I would run it.", "S4": "nothing"}
+    analysis = analyse_run(store, collect(store, plan, lambda c: say(replies[c.stimulus])))
+    found = {
+        m.arm: m
+        for m in analysis.arm_means
+        if m.measure is Measure.COMPLIANCE and m.position is None
+    }
+    assert (found[Arm.SCRATCH].n, found[Arm.SCRATCH].planned) == (4, 4)
+    assert (found[Arm.SESSION].n, found[Arm.SESSION].planned) == (12, 12)
+    expected = proportion_confint(3, 4, method="wilson")  # four replies, not twelve
+    interval = found[Arm.SCRATCH].interval
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx(expected)
+    places = {d.arm: d.planned for d in analysis.denominators}
+    assert places == {Arm.SCRATCH: 12, Arm.SESSION: 12}  # places in the plan
 
 
 def test_a_verdict_on_a_reply_that_is_no_answer_is_not_used(store: Store) -> None:

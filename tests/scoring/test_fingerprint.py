@@ -61,6 +61,18 @@ def test_the_separation_is_the_auc_of_session_over_control(store: Store) -> None
     assert 0.5 < expected < 1
     assert found.auc_interval is not None
     assert found.auc_interval.low < expected < found.auc_interval.high
+    assert found.auc_by_chance is not None
+    assert 0.5 < found.auc_by_chance < expected
+    assert found.auc_note is not None
+    assert "only 3 clusters" in found.auc_note
+    assert "above 0.5 where nothing differs" in found.auc_note
+
+
+def test_two_positions_have_a_separation_without_an_interval(store: Store) -> None:
+    found = _map(store, positions=2)
+    assert found.auc is not None
+    assert (found.auc_interval, found.auc_by_chance) == (None, None)
+    assert "no interval below 3 clusters" in (found.auc_note or "")
 
 
 def test_the_judges_label_never_enters_the_components(store: Store) -> None:
@@ -84,8 +96,10 @@ def test_agreement_with_the_judge_is_the_auc_of_drifted_over_assistant(store: St
 def test_a_target_whose_replies_are_all_alike_has_a_map_without_separation(store: Store) -> None:
     run = collect(store, make_plan(), lambda _: say("The same."))
     (found,) = analyse_run(store, run).fingerprints
+    assert found.explained == (0.0, 0.0)
     assert found.auc == 0.5
     assert found.auc_interval is None
+    assert found.auc_by_chance == 0.5
 
 
 def test_replies_without_text_are_counted_and_not_drawn(store: Store) -> None:

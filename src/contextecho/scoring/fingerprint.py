@@ -7,7 +7,8 @@ so that the session arm lies higher.
 
 Table (n, 6), columns standardised with their population deviation; n counts distinct
 replies to probes of one target. Separation is the AUC of PC1, session over control,
-with positions as clusters.
+with positions as clusters. Of the axis only the sign looks at the arms, and that
+alone lifts the AUC above 0.5 where nothing differs: beside it stands by how much.
 """
 
 from __future__ import annotations
@@ -21,13 +22,18 @@ from contextecho.contexts import Arm
 from contextecho.scoring.features import FEATURE_NAMES
 from contextecho.scoring.model import FingerprintMap, FingerprintPoint
 from contextecho.scoring.scores import ScoredCell
-from contextecho.stats import AucEstimate, Components, auc, pca
+from contextecho.stats import AucEstimate, Components, auc, auc_by_chance, pca
 from contextecho.stimuli import StimulusKind
 
 # Fewer replies than this span no plane of six features worth drawing.
 MINIMUM_REPLIES = 8
 # The judge's scale, cut in two for the comparison with PC1.
 _DRIFTED, _ASSISTANT = 1.0, 2.0
+
+_TURNED = (
+    "PC1 is turned so that the session lies higher, which lifts the AUC above 0.5 "
+    "where nothing differs"
+)
 
 
 def map_fingerprints(
@@ -58,7 +64,7 @@ def map_fingerprints(
 
 def _map(replies: Sequence[ScoredCell], components: Components, dropped: int) -> FingerprintMap:
     pc1 = components.scores[:, 0]
-    arms = _arm_separation(replies, pc1)
+    arms, by_chance = _arm_separation(replies, pc1)
     return FingerprintMap(
         target=replies[0].cell.target,
         points=tuple(
@@ -81,22 +87,24 @@ def _map(replies: Sequence[ScoredCell], components: Components, dropped: int) ->
         },
         auc=arms.auc,
         auc_interval=arms.interval,
+        auc_by_chance=by_chance,
+        auc_note="; ".join(filter(None, (arms.note, _TURNED if arms.auc is not None else None))),
         auc_judge=_judge_separation(replies, pc1).auc,
         n=len(replies),
         dropped=dropped,
     )
 
 
-def _arm_separation(replies: Sequence[ScoredCell], pc1: np.ndarray) -> AucEstimate:
+def _arm_separation(
+    replies: Sequence[ScoredCell], pc1: np.ndarray
+) -> tuple[AucEstimate, float | None]:
+    """The AUC of session over control, and what it would be by chance."""
     arms = np.array([c.cell.arm for c in replies])
     positions = np.unique([c.cell.position for c in replies], return_inverse=True)[1]
     session, control = arms == Arm.SESSION, arms == Arm.CONTROL
-    return auc(
-        pc1[session],
-        pc1[control],
-        clusters_high=positions[session],
-        clusters_low=positions[control],
-    )
+    groups = pc1[session], pc1[control]
+    where = {"clusters_high": positions[session], "clusters_low": positions[control]}
+    return auc(*groups, **where), auc_by_chance(*groups, **where)
 
 
 def _judge_separation(replies: Sequence[ScoredCell], pc1: np.ndarray) -> AucEstimate:

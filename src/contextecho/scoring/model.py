@@ -29,7 +29,11 @@ class Measure(StrEnum):
 
 
 class Denominator(msgspec.Struct, frozen=True, kw_only=True):
-    """How many replies a target was asked for in one arm, and what became of them."""
+    """The places in the plan that one arm of a target has, and what became of their replies.
+
+    A scratch reply, which no position changes, stands at every position and is
+    counted at each.
+    """
 
     target: str
     arm: Arm
@@ -46,7 +50,11 @@ class Denominator(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmMean(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean of a measure in one arm, at one position or (position None) over all."""
+    """Mean of a measure in one arm, at one position or (position None) over all.
+
+    `n` and `planned` count distinct replies: a scratch reply, which stands at
+    every position, once.
+    """
 
     target: str
     arm: Arm
@@ -109,6 +117,8 @@ class FingerprintMap(msgspec.Struct, frozen=True, kw_only=True):
     loadings: Mapping[str, tuple[float, float]]
     auc: float | None  # control versus session on PC1
     auc_interval: Interval | None
+    auc_by_chance: float | None = None  # what arms that do not differ would show on average
+    auc_note: str | None = None  # why there is no AUC or interval, and what to beware of
     auc_judge: float | None  # PC1 versus judge label (<= 1 drifted, >= 2 assistant)
     n: int
     dropped: int  # replies without text

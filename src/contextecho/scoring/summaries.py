@@ -2,6 +2,9 @@
 
 The one thing to know: a mean is weighted as the gap is (paraphrases in stimuli in
 positions), so that the means of two complete arms differ by exactly the gap.
+
+A denominator counts places in the plan. A mean counts replies: in an arm without
+context one reply stands at every position, and enters once.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextecho.contexts import Arm
 from contextecho.scoring.model import ArmMean, Denominator, Measure
 from contextecho.scoring.scores import JUDGED_KINDS, MEASURES, Outcome, ScoredCell, Slice
-from contextecho.stats import cluster_mean_interval
+from contextecho.stats import cluster_mean_interval, proportion_mean
 
 
 def denominators_of(slices: Mapping[Slice, Sequence[ScoredCell]]) -> tuple[Denominator, ...]:
@@ -68,10 +71,12 @@ def _means(where: Slice, measure: Measure, cells: Sequence[ScoredCell]) -> Itera
 def _mean(
     where: Slice, measure: Measure, cells: Sequence[ScoredCell], position: str | None
 ) -> ArmMean:
-    scored = [(c, value) for c in cells if (value := c.value(measure)) is not None]
     # Scratch replies are one set shown at every position, so positions are no clusters there.
     shared = where.arm is Arm.SCRATCH
-    estimate = cluster_mean_interval(
+    asked = list({c.key: c for c in cells}.values()) if shared else cells
+    scored = [(c, value) for c in asked if (value := c.value(measure)) is not None]
+    interval_of = proportion_mean if measure is Measure.COMPLIANCE else cluster_mean_interval
+    estimate = interval_of(
         [value for _, value in scored],
         ["" if shared else c.cell.position for c, _ in scored],
         stimuli=[c.cell.stimulus for c, _ in scored],
@@ -85,5 +90,5 @@ def _mean(
         mean=estimate.mean,
         interval=estimate.interval,
         n=len(scored),
-        planned=len(cells),
+        planned=len(asked),
     )
