@@ -62,6 +62,12 @@ def around(value: float, width: float) -> Interval:
     return Interval(low=value - width, high=value + width, level=0.95, method="cluster-t")
 
 
+def within_a_share(interval: Interval) -> Interval:
+    return msgspec.structs.replace(
+        interval, low=max(0.0, interval.low), high=min(1.0, interval.high)
+    )
+
+
 class Maker:
     """One run, drawn from a seed; every choice that a report must survive is an argument."""
 
@@ -118,6 +124,9 @@ class Maker:
                         mean = self.level(measure, arm)
                         width = 0.08 if position is None else 0.25
                         n = 5 if position else 5 * len(self.positions)
+                        interval = around(mean, width * (0.4 if mean < 1 else 1))
+                        if measure is Measure.COMPLIANCE:
+                            interval = within_a_share(interval)
                         found.append(
                             ArmMean(
                                 target=target,
@@ -126,7 +135,7 @@ class Maker:
                                 measure=measure,
                                 battery=battery,
                                 mean=mean,
-                                interval=around(mean, width * (0.4 if mean < 1 else 1)),
+                                interval=interval,
                                 n=n,
                                 planned=n,
                             )

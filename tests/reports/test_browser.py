@@ -88,6 +88,21 @@ def test_a_phone_scrolls_figures_but_never_the_page(
         assert drawing["width"] >= 680
 
 
+def test_captions_are_whole_and_an_edge_shows_that_there_is_more(
+    browser: Any, tmp_path: Path
+) -> None:
+    path = report(tmp_path, "three targets")
+    for width, folded in ((1280, False), (390, True)):
+        page = Visit(browser, path, viewport={"width": width, "height": 800}).page
+        caption = page.locator(".caption").first.bounding_box()
+        assert caption["x"] + caption["width"] <= width
+        scrolls, background = page.locator(".scroll.table").first.evaluate(
+            "e => [e.scrollWidth > e.clientWidth, getComputedStyle(e).backgroundAttachment]"
+        )
+        assert scrolls is folded
+        assert background == "local, local, scroll, scroll"
+
+
 def test_the_toggle_changes_the_page_and_back(browser: Any, tmp_path: Path) -> None:
     page = Visit(browser, report(tmp_path, "judged"), color_scheme="light").page
     colour = "getComputedStyle(document.body).backgroundColor"

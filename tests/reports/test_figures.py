@@ -8,7 +8,14 @@ import pytest
 
 from contextecho.errors import UsageError
 from contextecho.reports import Forest, Scatter, Trajectory, figures
-from contextecho.reports.figures import Figure, Station, compactions_between, marks_of
+from contextecho.reports.figures import (
+    Figure,
+    Station,
+    compactions_before,
+    compactions_between,
+    marks_of,
+    names_of,
+)
 from contextecho.reports.gallery import select
 from contextecho.reports.maps import DRAWN
 from contextecho.scoring import Measure, RunAnalysis
@@ -136,6 +143,51 @@ def test_compactions_stand_between_the_positions_they_part() -> None:
         for i, s in enumerate(segments)
     )
     assert list(compactions_between(stations)) == [(2, "C1"), (4, "C2–C4")]
+
+
+@pytest.mark.parametrize(
+    ("segment", "said"),
+    [(None, None), (0, None), (1, "C1 lies"), (3, "C1–C3 lie")],
+)
+def test_compactions_before_the_first_position_are_named(
+    segment: int | None, said: str | None
+) -> None:
+    station = Station(label="P00", row_turn=1, step=1, prompt=1, segment=segment)
+    assert compactions_before((station,)) == said
+
+
+def test_a_name_does_not_say_the_row_turn_again() -> None:
+    def station(label: str) -> Station:
+        return Station(label=label, row_turn=48, step=1, prompt=1, segment=0)
+
+    labels = ("P00_t0048", "P01_t0049", "P02_post_C1", "last")
+    assert names_of(tuple(map(station, labels))) == (
+        ("P00", ""),
+        ("P01", "t0049"),
+        ("P02", "post C1"),
+        ("last", ""),
+    )
+
+
+def with_clusters(full: RunAnalysis, clusters: int) -> str:
+    """What the figure of categories and positions finds."""
+    contrasts = tuple(
+        msgspec.structs.replace(c, clusters=1 if "position" in c.scope else clusters)
+        for c in full.contrasts
+    )
+    found = figures(msgspec.structs.replace(full, contrasts=contrasts))
+    return next(f for f in found if f.family == "contrasts").finding
+
+
+def test_a_floor_of_the_p_values_is_explained(judged: RunAnalysis) -> None:
+    # 2 contrasts x 5 surfaces x 5 categories are one family; 2 / 2**3 = 0.25
+    said = with_clusters(judged, 3)
+    assert "with 3 clusters no p lies below 0.250, and Holm multiplies it by up to 50" in said
+
+
+def test_a_test_with_enough_units_needs_no_such_word(judged: RunAnalysis) -> None:
+    many = tuple(msgspec.structs.replace(c, pairs=60) for c in judged.contrasts)
+    assert "no p lies" not in with_clusters(msgspec.structs.replace(judged, contrasts=many), 60)
 
 
 def test_figures_are_chosen_by_family_or_id(judged: RunAnalysis) -> None:

@@ -84,6 +84,17 @@ def test_a_number_without_interval_supports_no_conclusion() -> None:
     assert "nothing follows" in meaning(bare)
 
 
+def test_fewer_than_five_pairs_make_no_sentence() -> None:
+    full = make_analysis(positions=5)
+    few = tuple(msgspec.structs.replace(c, pairs=3, note="beware") for c in full.contrasts)
+    (found,) = headlines(view_of(msgspec.structs.replace(full, contrasts=few)))
+    assert {s.numbers for s in found.statements} == {"n too small to state: 3 pairs"}
+    assert not any("arm" in s.meaning for s in found.statements)
+    assert found.notes == ()
+    assert direction(changed(pairs=4)) is None
+    assert direction(changed(pairs=5)) == 1
+
+
 def test_no_estimate_says_why() -> None:
     said = meaning(
         changed(estimate=None, interval=None, note="20 of 60 planned pairs lack a score")

@@ -101,7 +101,7 @@ def test_every_figure_stands_above_a_table_of_its_numbers(judged: RunAnalysis) -
     html = render(judged, "html")
     for figure in figures(judged):
         block = html.split(f'<figure id="{figure.id}"')[1].split("</figure>")[0]
-        table = Page(block.split("<table>")[1]).text
+        table = Page(block.split("<table")[1]).text
         for mark in marks_of(figure):
             words = estimate(mark.value, mark.low, mark.high, mark.quantity)
             caption = Page(block).text
@@ -192,3 +192,45 @@ def test_a_broken_plan_is_one_clear_error(judged: RunAnalysis) -> None:
 def test_unmatched_prefixes_are_named(judged: RunAnalysis) -> None:
     text = page_of(judged).text
     assert "differ by more than 2 % in tokens at P06_post_C4 (1.024)" in text
+
+
+def test_scratch_replies_are_counted_once_though_shown_at_every_position(
+    judged: RunAnalysis,
+) -> None:
+    html = render(judged, "html")
+    answered = html.split('id="answered"')[1].split("</section>")[0]
+    distinct = [Page(row).text.split()[-1] for row in answered.split("<tr>")[2:]]
+    counts = {
+        (d.battery, d.arm.value): n for d, n in zip(judged.denominators, distinct, strict=True)
+    }
+    assert counts["coding-self", "scratch"] == "25"  # asked once; planned at 12 positions
+    assert counts["coding-self", "control"] == "300"
+    figure = next(f for f in figures(judged) if f.family == "arms")
+    marks = {mark.series: mark.distinct for mark in marks_of(figure)}
+    assert (marks["scratch"], marks["control"]) == (5, None)
+    block = html.split(f'<figure id="{figure.id}"')[1].split("</figure>")[0]
+    assert "60 shown, 5 distinct" in Page(block).text
+
+
+def test_the_file_of_the_session_is_named_at_the_top_without_its_folder(
+    judged: RunAnalysis,
+) -> None:
+    top = render(judged, "html").split("<header>")[1].split("</header>")[0]
+    assert "cd95adddad32.jsonl" in top
+    assert "sessions/" not in top
+    assert "cd95adddad32.jsonl" in render(judged, "md").split("###")[0]
+
+
+def test_notes_of_the_plan_are_read_with_the_numbers(judged: RunAnalysis) -> None:
+    said = page_of(judged).text.split("To be read with it")[1].split("Who answered")[0]
+    assert "The first position lies before any compaction." in said
+    assert "the first position lies before any compaction" in render(judged, "md")
+
+
+def test_how_a_target_is_served_is_shown_where_it_was_recorded(judged: RunAnalysis) -> None:
+    target = judged.run.targets[0]
+    assert "served with" not in page_of(judged).text
+    plan = {**judged.run.plan, "serving": {target: "weights.gguf, +2 on the end"}}
+    run = msgspec.structs.replace(judged.run, plan=plan)
+    text = page_of(msgspec.structs.replace(judged, run=run)).text
+    assert f"served with: {target} weights.gguf, +2 on the end" in text

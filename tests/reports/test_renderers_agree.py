@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from contextecho.errors import UsageError
-from contextecho.reports import Figure, draw_figures, drawing, figures
+from contextecho.reports import Figure, Forest, draw_figures, drawing, figures
 from contextecho.reports.svg import draw as draw_svg
 from contextecho.scoring import RunAnalysis
 from contextecho.untrusted import make_visible
@@ -41,7 +42,7 @@ def mpl_numbers(figure: Figure) -> Iterator[Number]:
     artists = {}
     for axes in mpl.draw(figure).axes:
         for line in axes.get_lines():
-            if line.get_gid():
+            if line.get_gid() and not line.get_gid().endswith(mpl.GAP):
                 artists[line.get_gid()] = line
     for label, line in artists.items():
         if label.endswith(mpl.INTERVAL):
@@ -90,6 +91,47 @@ def test_margins_of_both_write_the_same_words(judged: RunAnalysis) -> None:
     ]
     assert written == margin
     assert len(written) == 2
+
+
+def test_both_join_the_arms_of_a_contrast_where_their_marks_are(judged: RunAnalysis) -> None:
+    figure = next(f for f in figures(judged) if f.family == "arms")
+    assert isinstance(figure, Forest)
+    (row,) = figure.panels[0].rows
+    values = {mark.series: mark.value for mark in row.marks}
+    (axes,) = mpl.draw(figure).axes
+    drawn = {
+        line.get_gid(): tuple(line.get_xdata())
+        for line in axes.get_lines()
+        if (line.get_gid() or "").endswith(mpl.GAP)
+    }
+    assert drawn == {
+        f"{mark.label}{mpl.GAP}": (values[mark.between[0]], values[mark.between[1]])
+        for mark in row.margin
+        if mark.between
+    }
+    joined = {label.removesuffix(mpl.GAP) for label in drawn}
+    tree = ElementTree.fromstring(str(draw_svg(figure)))
+    assert {e.get("data-gap") for e in tree.iter("g") if e.get("data-gap")} == joined
+    assert len(joined) == 2
+
+
+def test_both_name_the_positions_alike_and_each_row_of_numbers() -> None:
+    run = make_analysis(positions=5)
+    text = msgspec.json.encode(run).decode()
+    for p in run.run.plan["positions"]:
+        text = text.replace(p["label"], f"P{p['order']:02d}_t{p['row_turn']:04d}")
+    figure = figures(msgspec.json.decode(text, type=RunAnalysis))[0]
+    (axes,) = mpl.draw(figure).axes
+    third = run.run.plan["positions"][2]
+    numbers = [f"{third[key]:,}" for key in ("row_turn", "step", "prompt")]
+    assert axes.get_xticklabels()[2].get_text().split("\n") == ["P02", *numbers]
+    names = ["row turn", "agent step", "user prompt"]
+    written = [t.get_text().split("\n") for t in axes.texts]
+    assert ["", *names] in written  # beside the numbers, one line below the position
+    tree = ElementTree.fromstring(str(draw_svg(figure)))
+    seen = ["".join(e.itertext()) for e in tree.iter("text")]
+    assert {"P02", *numbers, *names} <= set(seen)
+    assert not any(f"t{third['row_turn']}" in words for words in seen)
 
 
 def test_files_are_the_same_bytes_each_time(tmp_path: Path) -> None:

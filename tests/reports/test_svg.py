@@ -132,6 +132,32 @@ def test_a_bounded_axis_is_widened_only_by_what_leaves_it() -> None:
     assert (outside.low, outside.high) == (0.0, 3.2)
 
 
+def test_a_share_is_drawn_from_0_to_100_percent_whatever_its_interval() -> None:
+    axis = axis_over([0.4, 1.1], "", Quantity.SHARE, bounds=(0.0, 1.0))
+    assert (axis.low, axis.high) == (0.0, 1.0)
+
+
+def test_a_contrast_line_runs_from_mark_to_mark_below_them(judged: RunAnalysis) -> None:
+    figure = next(f for f in figures(judged) if f.family == "arms")
+    circle = drawn_marks(figure)[f"{judged.run.targets[0]}, control"].find("circle")
+    assert circle is not None
+    gaps = [e for e in parsed(figure).iter("g") if e.get("data-gap")]
+    first, _, across = gaps[0].findall("line")
+    assert (first.get("x1"), first.get("y1")) == (circle.get("cx"), circle.get("cy"))
+    assert first.get("x2") == across.get("x1")
+    assert float(across.get("y1", "nan")) > float(circle.get("cy", "nan"))
+
+
+def test_an_arm_that_is_not_drawn_is_joined_to_nothing() -> None:
+    for figure in figures(SHAPES["gapped"]()):
+        if isinstance(figure, Forest):
+            for row in (row for panel in figure.panels for row in panel.rows):
+                known = {m.series for m in row.marks if m.value is not None}
+                joined = {m.label for m in row.margin if m.between and set(m.between) <= known}
+                drawn = {e.get("data-gap") for e in parsed(figure).iter("g")}
+                assert drawn & {m.label for m in row.margin} == joined
+
+
 def test_a_register_axis_is_ticked_in_whole_points() -> None:
     axis = Axis(label="", quantity=Quantity.SCORE, low=0.0, high=3.0)
     assert set(ticks(axis)) >= {0.0, 1.0, 2.0, 3.0}

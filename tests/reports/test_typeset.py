@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.reports.typeset import Quantity, count, estimate, listing, number, p_value, tick
+from contextecho.reports.typeset import (
+    Quantity,
+    count,
+    estimate,
+    listing,
+    number,
+    p_value,
+    sentence,
+    shown,
+    tick,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +75,28 @@ def test_ticks_carry_no_needless_decimals() -> None:
     assert tick(0.5, Quantity.SHARE) == "50 %"
     assert tick(-2.5, Quantity.COORDINATE) == "−2.5"
     assert tick(1000.0, Quantity.CHARACTERS) == "1,000"
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        ("no judge was asked", "No judge was asked."),
+        ("however, it moved", "However, it moved."),
+        ("simulated/gap=0.2: few replies", "simulated/gap=0.2: few replies."),
+        ("local: few replies", "local: few replies."),
+        ("openai/x judged itself", "openai/x judged itself."),
+        ("control+anchor was not collected", "control+anchor was not collected."),
+        ("20 of 60 pairs lack a score!", "20 of 60 pairs lack a score!"),
+        ("", ""),
+        (" ", " ."),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_unless_an_identifier_does(
+    words: str, written: str
+) -> None:
+    assert sentence(words) == written
+
+
+def test_replies_that_are_shown_again_are_counted_both_ways() -> None:
+    assert shown(15, 5) == "15 shown, 5 distinct"
+    assert shown(15, 15) == shown(15, None) == "15"

@@ -24,13 +24,16 @@ def axis_over(
 ) -> Axis:
     """An axis that holds every value, and the reference.
 
-    `bounds` fixes the range, and is widened only if a value leaves it.
-    Characters and ratios are drawn on a log axis.
+    `bounds` fixes the range, and is widened only if a value leaves it; a share
+    lies within 0..1 and is never given more. Characters and ratios are drawn on
+    a log axis.
     """
     log = quantity in (Quantity.CHARACTERS, Quantity.RATIO)
     if log:
         exponents = [math.log10(v) for v in values if v > 0]
         low, high = _powers(_span(exponents, None, _log(reference)))
+    elif quantity is Quantity.SHARE:
+        low, high = 0.0, 1.0
     else:
         low, high = _span(values, bounds, reference)
     return Axis(label=label, quantity=quantity, low=low, high=high, log=log, reference=reference)

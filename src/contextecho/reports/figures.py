@@ -40,6 +40,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     unit: str  # of n: "reply" or "pair"
     quantity: Quantity
     note: str | None = None
+    distinct: int | None = None  # of n, where a reply is shown at more than one position
+    between: tuple[str, str] | None = None  # of a difference: the series it lies between
 
 
 class Station(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +148,18 @@ def marks_of(figure: Figure) -> Iterator[Mark]:
         yield figure.separation
 
 
+def names_of(stations: tuple[Station, ...]) -> tuple[tuple[str, str], ...]:
+    """Each position's name in two lines, "P03" over "post C1".
+
+    A second line that only says the row turn again (`P03_t0048`) is empty.
+    """
+    parts = ((s, *s.label.partition("_")[::2]) for s in stations)
+    return tuple(
+        (first, "" if rest == f"t{s.row_turn or 0:04d}" else rest.replace("_", " "))
+        for s, first, rest in parts
+    )
+
+
 def series_of(figure: Figure) -> tuple[str, ...]:
     """The arms that a figure shows, in order of first appearance."""
     if isinstance(figure, Trajectory):
@@ -156,6 +170,14 @@ def series_of(figure: Figure) -> tuple[str, ...]:
     else:
         names = [cloud.series for cloud in figure.clouds]
     return tuple(dict.fromkeys(names))
+
+
+def compactions_before(stations: tuple[Station, ...]) -> str | None:
+    """The compactions that no rule shows, because they lie before the first position."""
+    count = stations[0].segment if stations else None
+    if not count:
+        return None
+    return "C1 lies" if count == 1 else f"C1–C{count} lie"
 
 
 def compactions_between(stations: tuple[Station, ...]) -> Iterator[tuple[int, str]]:

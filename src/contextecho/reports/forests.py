@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from contextecho.reports.axes import axis_over, reach
 from contextecho.reports.captions import bars, identify, provenance, withheld
 from contextecho.reports.figures import Forest, Mark, Panel, Row
-from contextecho.reports.headline import difference, direction, numbers
+from contextecho.reports.headline import difference, direction, stated
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import ESTIMATE, series_name
 from contextecho.reports.trajectories import mean_mark
-from contextecho.reports.typeset import count
+from contextecho.reports.typeset import count, p_value
 from contextecho.reports.view import View
 from contextecho.scoring import OVERALL, Contrast, Measure
 
@@ -31,8 +32,9 @@ def arm_forests(view: View) -> Iterator[Forest]:
                     title=f"{reading.name.capitalize()} over the whole session",
                     finding=_arms_finding(view, measure, battery),
                     caption=(
-                        f"Battery {battery}. {bars(view, measure, overall=True)} The right margin "
-                        "holds the differences between arms on paired replies."
+                        f"Battery {battery}. {bars(view, measure, overall=True)} A line "
+                        "that joins two arms is their difference on paired replies, with its "
+                        "number at its right."
                     ),
                     provenance=provenance(view, battery, *view.targets),
                     panels=(panel,),
@@ -56,7 +58,8 @@ def contract_forests(view: View) -> Iterator[Forest]:
                 caption=(
                     f"{bars(view, Measure.COMPLIANCE, overall=True)} Compliance is checked by "
                     "rules, length is counted; no judge takes part. Length stands on a log axis, "
-                    "and its differences are ratios."
+                    "and its differences are ratios. A line that joins two arms is their "
+                    "difference on paired replies, with its number at its right."
                 ),
                 provenance=provenance(view, battery, *view.targets),
                 panels=drawn,
@@ -90,6 +93,7 @@ def contrast_mark(contrast: Contrast, label: str) -> Mark:
         unit="pair",
         quantity=READINGS[contrast.measure].contrast,
         note=contrast.note,
+        between=(contrast.minus_from.value, contrast.minus.value),
     )
 
 
@@ -99,7 +103,13 @@ def _arm_panel(view: View, measure: Measure, battery: str, *, title: str) -> Pan
         means = [view.mean(target, measure, battery, arm, None) for arm in view.arms]
         prefix = f"{title}: {target}" if title else target
         marks = tuple(
-            mean_mark(m, f"{prefix}, {series_name(m.arm.value)}") for m in means if m is not None
+            mean_mark(
+                m,
+                f"{prefix}, {series_name(m.arm.value)}",
+                view.distinct(target, battery, m.arm, m.n),
+            )
+            for m in means
+            if m is not None
         )
         margin = tuple(
             contrast_mark(c, f"{prefix}, {difference(c)}")
@@ -124,7 +134,7 @@ def _arms_finding(view: View, measure: Measure, battery: str) -> str:
     if not known:
         return "The study declares no contrast on this measure."
     if len(known) == 1:
-        return f"Overall {numbers(known[0])}."
+        return f"Overall {stated(known[0])}."
     apart = sum(bool(direction(c)) for c in known)
     return (
         f"The interval of {difference(known[0])} lies wholly on one side of no difference "
@@ -152,7 +162,7 @@ def _contrast_forest(
         id=identify(CONTRASTS, reading.name, battery, target),
         family=CONTRASTS,
         title=f"{name.capitalize()} by category and position: {target}",
-        finding=withheld(view, target) or _scopes_finding(found),
+        finding=withheld(view, target) or _scopes_finding(view, found),
         caption=(
             f"{name.capitalize()} on {reading.name}, battery {battery}, over the whole run, by "
             "category and by position. “All differences” has the p-values and Holm's correction."
@@ -166,10 +176,36 @@ def _scope(scope: str) -> str:
     return scope.removeprefix("position:").replace("category:", "category ")
 
 
-def _scopes_finding(found: tuple[Contrast, ...]) -> str:
+def _scopes_finding(view: View, found: tuple[Contrast, ...]) -> str:
     tested = [c for c in found if c.scope != OVERALL and c.p_holm is not None]
     if not tested:
         return "No single category or position could be tested."
     apart = sum(c.p_holm is not None and c.p_holm < 0.05 for c in tested)
     parts = count(len(tested), "category or position", "categories and positions")
-    return f"After Holm's correction, {apart} of {parts} differ at the 5 % level."
+    floor = _floor(view, tested)
+    return f"After Holm's correction, {apart} of {parts} differ at the 5 % level.{floor}"
+
+
+def _floor(view: View, tested: list[Contrast]) -> str:
+    """Why few adjusted p can be small, where the test has too few units to flip."""
+    families = Counter(c.family for c in view.analysis.contrasts if c.p is not None)
+    coarse = [c for c in tested if families[c.family] * _smallest_p(c) >= 0.05]
+    if not coarse:
+        return ""
+    few = min(coarse, key=_flipped)
+    unit = "cluster" if few.clusters > 1 else "pair"
+    return (
+        f" The test flips the signs of whole units: with {count(_flipped(few), unit)} no p lies "
+        f"below {p_value(_smallest_p(few))}, and Holm multiplies it by up to "
+        f"{families[few.family]}, so many intervals may lie clear of no difference while "
+        "few adjusted p are small."
+    )
+
+
+def _flipped(contrast: Contrast) -> int:
+    """How many signs the test flips, at most: those of clusters, or of pairs within one."""
+    return contrast.clusters if contrast.clusters > 1 else contrast.pairs
+
+
+def _smallest_p(contrast: Contrast) -> float:
+    return 2.0 ** (1 - _flipped(contrast))

@@ -14,6 +14,7 @@ from contextecho.reports.typeset import Quantity, count, estimate, sentence
 from contextecho.reports.view import View
 from contextecho.scoring import Contrast, Guard, Measure
 
+MINIMUM_PAIRS = 5  # fewer are in the tables, and in no sentence
 _ORDER = (Measure.REGISTER, Measure.FINGERPRINT, Measure.LENGTH, Measure.COMPLIANCE)
 
 
@@ -49,7 +50,9 @@ def _headline(view: View, target: str) -> Headline:
         if (contrast := view.headline(target, measure, battery)) is not None
     ]
     said = [] if withheld else contrasts
-    notes = dict.fromkeys(sentence(c.note) for c in said if c.estimate is not None and c.note)
+    notes = dict.fromkeys(
+        sentence(c.note) for c in said if c.estimate is not None and c.note and not too_few(c)
+    )
     return Headline(
         target=target,
         statements=tuple(_statement(c) for c in said),
@@ -62,7 +65,7 @@ def _statement(contrast: Contrast) -> Statement:
     return Statement(
         measure=READINGS[contrast.measure].name,
         battery=contrast.battery,
-        numbers=numbers(contrast),
+        numbers=stated(contrast),
         meaning=meaning(contrast),
     )
 
@@ -110,10 +113,24 @@ def numbers(contrast: Contrast) -> str:
     return f"{difference(contrast)} = {text}, {pairs} in {count(contrast.clusters, 'cluster')}"
 
 
+def too_few(contrast: Contrast) -> bool:
+    """Whether there is a number, of fewer pairs than a sentence may be made of."""
+    return contrast.estimate is not None and contrast.pairs < MINIMUM_PAIRS
+
+
+def stated(contrast: Contrast) -> str:
+    """The numbers as a sentence may say them: those of a few pairs are left to the tables."""
+    if too_few(contrast):
+        return f"n too small to state: {count(contrast.pairs, 'pair')}"
+    return numbers(contrast)
+
+
 def meaning(contrast: Contrast) -> str:
     """What the interval allows to say, and no more."""
     if contrast.estimate is None:
         return sentence(f"no number: {contrast.note or 'the reason was not recorded'}")
+    if too_few(contrast):
+        return f"{difference(contrast)} stands in the table of differences."
     reading = READINGS[contrast.measure]
     sign = direction(contrast)
     if sign is None:
@@ -133,10 +150,12 @@ def meaning(contrast: Contrast) -> str:
 def direction(contrast: Contrast) -> int | None:
     """+1 or -1 where the interval excludes "no difference", 0 where it covers it.
 
-    None where there is no estimate or no interval.
+    None where there is no estimate, no interval or too few pairs.
     """
     neutral = READINGS[contrast.measure].contrast.neutral
     if contrast.estimate is None or contrast.interval is None or neutral is None:
+        return None
+    if too_few(contrast):
         return None
     if contrast.interval.low > neutral:
         return 1

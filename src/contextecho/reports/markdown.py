@@ -16,6 +16,7 @@ from markupsafe import Markup
 from contextecho.reports.headline import collected, headlines
 from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.missing import missing
+from contextecho.reports.provenance import session_file
 from contextecho.reports.tables import Table, contrasts_table, denominators_table
 from contextecho.reports.view import View
 from contextecho.untrusted import one_line
@@ -32,6 +33,7 @@ def write_markdown(view: View) -> str:
     text = page.render(
         view=view,
         run=view.analysis.run,
+        session_file=session_file(view),
         headlines=headlines(view),
         denominators=pipe_table(denominators_table(view)),
         overall=pipe_table(contrasts_table(view, overall_only=True)),

@@ -13,7 +13,7 @@ from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
 from contextecho.reports.typeset import count, listing
 from contextecho.reports.view import View
-from contextecho.scoring import OVERALL, Measure
+from contextecho.scoring import OVERALL, Denominator, Measure
 
 
 def missing(view: View) -> tuple[str, ...]:
@@ -45,10 +45,18 @@ def _replies(view: View) -> Iterator[str]:
             ]
             if gone:
                 planned = count(sum(d.planned for d in found), "planned reply", "planned replies")
+                if arm is Arm.SCRATCH:
+                    planned += _distinct(view, found)
                 yield (
                     f"{target}, {series_name(arm.value)}: of {planned}, {listing(gone)}. "
                     "None of them was scored."
                 )
+
+
+def _distinct(view: View, found: list[Denominator]) -> str:
+    total = sum(d.planned for d in found)
+    distinct = sum(view.distinct(d.target, d.battery, d.arm, d.planned) for d in found)
+    return f" ({distinct:,} distinct)" if distinct != total else ""
 
 
 def _verdicts(view: View) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Figures by matplotlib, for a paper: PDF, SVG and PNG, the same bytes each time.
 
 Each drawn number is an artist whose gid is the mark's label, and its interval
-one whose gid ends in `INTERVAL`, so that a test can read back what was drawn.
+one whose gid ends in `INTERVAL`, and the line between the arms of a contrast one
+whose gid ends in `GAP`, so that a test can read back what was drawn.
 Text from a run is made visible first and never read as mathematics.
 """
 
@@ -23,9 +24,12 @@ from contextecho.reports.figures import (
     Forest,
     Mark,
     Panel,
+    Row,
     Scatter,
+    Station,
     Trajectory,
     compactions_between,
+    names_of,
     series_of,
 )
 from contextecho.reports.palette import ESTIMATE, LOOKS, series_name
@@ -33,7 +37,9 @@ from contextecho.reports.typeset import count, estimate, tick, whole
 from contextecho.untrusted import make_visible
 
 INTERVAL = " (interval)"
+GAP = " (gap)"
 _MARKERS = {"circle": "o", "triangle": "^", "square": "s", "diamond": "D", "cross": "x"}
+_TICK = 7.0  # points from an axis to the labels of its ticks
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8.0,
@@ -94,19 +100,34 @@ def _trajectory(figure: Trajectory) -> Canvas:
     _set_axis(axes, axes.yaxis, figure.axis)
     axes.set_ylim(figure.axis.low, figure.axis.high)
     axes.set_xlim(-0.6, stations - 0.4)
-    labels = [
-        f"{make_visible(s.label).replace('_', chr(10), 1)}\n"
-        f"{whole(s.row_turn)}\n{whole(s.step)}\n{whole(s.prompt)}"
-        for s in figure.stations
-    ]
-    axes.set_xticks(range(stations), labels)
-    axes.set_xlabel("position, with its row turn, agent step and user prompt")
+    _name_stations(axes, figure.stations)
     _legend(canvas, figure)
     return canvas
 
 
+def _name_stations(axes: Any, stations: Sequence[Station]) -> None:
+    """Under each position its name and three indices; the indices are named at the left."""
+    names = names_of(tuple(stations))
+    lines = 2 if any(second for _, second in names) else 1
+    labels = [
+        "\n".join((*map(make_visible, name[:lines]), *map(whole, (s.row_turn, s.step, s.prompt))))
+        for s, name in zip(stations, names, strict=True)
+    ]
+    axes.set_xticks(range(len(stations)), labels)
+    axes.set_xlabel("position")
+    axes.annotate(
+        "\n" * lines + "row turn\nagent step\nuser prompt",
+        (0, 0),
+        xycoords="axes fraction",
+        xytext=(-4, -_TICK),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+    )
+
+
 def _forest(figure: Forest) -> Canvas:
-    heights = [sum(_lanes(row.marks, row.margin) for row in p.rows) for p in figure.panels]
+    heights = [sum(_lanes(row) for row in p.rows) for p in figure.panels]
     canvas = _canvas(7.4, 0.9 + sum(0.62 + 0.19 * h for h in heights))
     stack = canvas.subplots(len(heights), squeeze=False, height_ratios=[h + 1 for h in heights])
     for panel, axes in zip(figure.panels, stack[:, 0], strict=True):
@@ -115,19 +136,20 @@ def _forest(figure: Forest) -> Canvas:
     return canvas
 
 
-def _lanes(marks: Sequence[Mark], margin: Sequence[Mark]) -> int:
-    return max(len(marks), 2 * len(margin), 1)
+def _lanes(row: Row) -> int:
+    """One lane a mark, and two below them a contrast: one for its name, one for its number."""
+    return max(len(row.marks) + 2 * len(row.margin), 1)
 
 
 def _panel(panel: Panel, axes: Any) -> None:
     centres, top = [], 0.0
     for row in panel.rows:
-        lanes = _lanes(row.marks, row.margin)
-        middle = top + lanes / 2
-        centres.append(middle)
+        lanes = _lanes(row)
+        centres.append(top + lanes / 2)
         for i, mark in enumerate(row.marks):
-            _mark(axes, mark, middle + i - (len(row.marks) - 1) / 2, upright=False)
-        for place, words, gid in _margin(row.marks, row.margin, middle):
+            _mark(axes, mark, top + i + 0.5, upright=False)
+        _gaps(axes, row, top)
+        for place, words, gid in _margin(row, top):
             axes.annotate(
                 words, (1.02, place), xycoords=("axes fraction", "data"), va="center", gid=gid
             )
@@ -144,15 +166,31 @@ def _panel(panel: Panel, axes: Any) -> None:
         axes.set_title(panel.title.capitalize(), loc="left", fontsize=9)
 
 
-def _margin(
-    marks: Sequence[Mark], margin: Sequence[Mark], middle: float
-) -> Iterator[tuple[float, str, str | None]]:
+def _gaps(axes: Any, row: Row, top: float) -> None:
+    """A line between the arms of each contrast, in its lane, and from there to their marks."""
+    places = {
+        mark.series: (mark.value, top + i + 0.5)
+        for i, mark in enumerate(row.marks)
+        if mark.value is not None
+    }
+    for i, mark in enumerate(row.margin):
+        ends = [places[series] for series in mark.between or () if series in places]
+        if mark.value is None or len(ends) < 2:
+            continue
+        lane = top + len(row.marks) + 2 * i + 1
+        for value, place in ends:
+            axes.plot([value] * 2, [place, lane], color="0.6", linewidth=0.6, zorder=1)
+        across = [value for value, _ in ends]
+        axes.plot(across, [lane] * 2, color="0.2", linewidth=1.4, gid=mark.label + GAP)
+
+
+def _margin(row: Row, top: float) -> Iterator[tuple[float, str, str | None]]:
     """(lane, words, gid): each contrast's name over its numbers, or a lone mark's numbers."""
-    if not margin:
-        for mark in marks[:1]:
-            yield middle, _numbers(mark), None
-    for i, mark in enumerate(margin):
-        place = middle - len(margin) + 2 * i + 0.5
+    if not row.margin:
+        for mark in row.marks[:1]:
+            yield top + _lanes(row) / 2, _numbers(mark), None
+    for i, mark in enumerate(row.margin):
+        place = top + len(row.marks) + 2 * i + 0.5
         yield place, mark.name, None
         yield place + 1, _numbers(mark), mark.label
 
@@ -197,6 +235,8 @@ def _mark(axes: Any, mark: Mark, place: float, *, upright: bool) -> None:
         markersize=4.5,
         linestyle="none",
         color=look.light,
+        clip_on=False,  # a mark may stand on the end of its axis
+        zorder=3,
         gid=mark.label,
     )
 

@@ -22,7 +22,7 @@ from contextecho.reports.headline import collected, controls, headlines
 from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.missing import missing
 from contextecho.reports.palette import LOOKS, series_class, series_name
-from contextecho.reports.provenance import facts
+from contextecho.reports.provenance import facts, session_file
 from contextecho.reports.svg import draw
 from contextecho.reports.tables import (
     contrasts_table,
@@ -60,6 +60,7 @@ def write_page(view: View) -> str:
         overall=contrasts_table(view, overall_only=True),
         contrasts=contrasts_table(view, overall_only=False),
         positions=positions_table(view),
+        session_file=session_file(view),
         examples=view.analysis.examples,
         facts=facts(view),
         missing=missing(view),

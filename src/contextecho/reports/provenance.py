@@ -18,17 +18,22 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
         ("run", run.id),
         ("collected", run.created_at),
         ("session", run.session),
-        # Without its folder, which may name a person.
-        ("session file", PurePath(run.session_path).name),
+        ("session file", session_file(view) or UNKNOWN),
         ("session SHA-256", plan.session_sha256 or UNKNOWN),
         ("targets", listing(run.targets)),
         *_study(view),
         *_protocol(view),
         ("tokens counted with", plan.token_counter or UNKNOWN),
+        *((f"served with: {target}", how) for target, how in plan.serving.items() if how),
         *_billing(view),
         *_batteries(view),
         *((f"version: {name}", version) for name, version in sorted(run.versions.items())),
     )
+
+
+def session_file(view: View) -> str:
+    """The name of the session's file, without its folder, which may name a person."""
+    return PurePath(view.analysis.run.session_path).name
 
 
 def _billing(view: View) -> Iterator[tuple[str, str]]:

@@ -49,6 +49,7 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
     control_ratio: Mapping[str, float] = {}
     batteries: Mapping[str, BatteryRecord] = {}
     decoding: Decoding | None = None
+    serving: Mapping[str, str] = {}  # target -> how it is served beyond its name
     notes: tuple[str, ...] = ()
 
     @property

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from contextecho.contexts import Arm
 from contextecho.reports.captions import intervals_named
 from contextecho.reports.figures import Figure, Mark, Scatter, Trajectory, marks_of
 from contextecho.reports.headline import difference
@@ -22,6 +23,7 @@ from contextecho.reports.typeset import (
     number,
     p_value,
     sentence,
+    shown,
     whole,
 )
 from contextecho.reports.view import View
@@ -71,7 +73,7 @@ _MARK_COLUMNS = (
 
 def _mark_cells(mark: Mark) -> tuple[str, ...]:
     words = estimate(mark.value, mark.low, mark.high, mark.quantity)
-    return (words, whole(mark.n), whole(mark.planned), mark.note or "")
+    return (words, shown(mark.n, mark.distinct), whole(mark.planned), mark.note or "")
 
 
 def _trajectory_table(figure: Trajectory) -> Table:
@@ -139,17 +141,21 @@ def denominators_table(view: View) -> Table:
             series_name(d.arm.value),
             *(whole(getattr(d, column)) for column in columns),
             _judged(d),
+            whole(view.distinct(d.target, d.battery, d.arm, d.answered)),
         )
         for d in sorted(view.analysis.denominators, key=_surface_order(view))
     )
+    scratch = " Scratch is asked once, and shown at every position."
     table = Table(
-        caption="What became of every planned reply. Only an answered one is ever scored.",
+        caption="What became of every planned reply. Only an answered one is ever scored."
+        + scratch * (Arm.SCRATCH in view.arms),
         columns=(
             Column("target"),
             Column("battery"),
             Column("arm"),
             *(Column(column, "n") for column in columns),
             Column("judged / unreadable", "n"),
+            Column("distinct answers", "n"),
         ),
         rows=rows,
     )

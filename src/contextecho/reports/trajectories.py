@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextecho.contexts import Arm
 from contextecho.reports.axes import axis_over, reach
 from contextecho.reports.captions import bars, identify, provenance, withheld
-from contextecho.reports.figures import Line, Mark, Station, Trajectory
-from contextecho.reports.headline import numbers
+from contextecho.reports.figures import Line, Mark, Station, Trajectory, compactions_before
+from contextecho.reports.headline import stated
 from contextecho.reports.measures import READINGS, shown_mean
 from contextecho.reports.palette import series_name
 from contextecho.reports.view import View
@@ -28,8 +28,8 @@ def trajectories(view: View) -> Iterator[Trajectory]:
                     yield _trajectory(view, target, measure, battery, lines)
 
 
-def mean_mark(mean: ArmMean, label: str) -> Mark:
-    """An arm mean as a mark, in the shown unit."""
+def mean_mark(mean: ArmMean, label: str, distinct: int | None = None) -> Mark:
+    """An arm mean as a mark, in the shown unit; `distinct` replies if some are shown again."""
     value, low, high = shown_mean(mean.measure, mean.mean, mean.interval)
     return Mark(
         series=mean.arm.value,
@@ -43,6 +43,7 @@ def mean_mark(mean: ArmMean, label: str) -> Mark:
         unit="reply",
         quantity=READINGS[mean.measure].mean,
         note=None if value is not None else f"{mean.n} of {mean.planned} replies could be scored",
+        distinct=None if distinct == mean.n else distinct,
     )
 
 
@@ -91,15 +92,28 @@ def _trajectory(
         family=FAMILY,
         title=f"{reading.name.capitalize()} along the session: {target}",
         finding=_finding(view, target, measure, battery, lines),
-        caption=(
-            f"Battery {battery}. {bars(view, measure, overall=False)} Positions stand at equal "
-            "distances, not to scale; under each are its row turn, agent step and user prompt. "
-            "Dashed rules are compactions between two positions."
-        ),
+        caption=_caption(view, measure, battery, lines),
         provenance=provenance(view, battery, target),
         axis=axis_over(reach(marks), reading.axis, reading.mean, bounds=reading.bounds),
         stations=view.stations,
         lines=lines,
+    )
+
+
+def _caption(view: View, measure: Measure, battery: str, lines: tuple[Line, ...]) -> str:
+    unseen = compactions_before(view.stations)
+    return " ".join(
+        (
+            f"Battery {battery}. {bars(view, measure, overall=False)} Positions stand at equal "
+            "distances, not to scale; under each are its row turn, agent step and user prompt. "
+            "Dashed rules are compactions between two positions.",
+            *((f"{unseen} before the first position.",) if unseen else ()),
+            *(
+                ("Scratch is one set of replies, shown at every position.",)
+                if any(line.series == Arm.SCRATCH for line in lines)
+                else ()
+            ),
+        )
     )
 
 
@@ -125,5 +139,5 @@ def _finding(
     above = sum(a > b for a, b in pairs)
     return (
         f"{series_name(contrast.minus_from).capitalize()} lies above {series_name(contrast.minus)} "
-        f"at {above} of {len(pairs)} positions with both; overall {numbers(contrast)}."
+        f"at {above} of {len(pairs)} positions with both; overall {stated(contrast)}."
     )

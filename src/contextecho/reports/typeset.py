@@ -80,6 +80,12 @@ def whole(n: int | None) -> str:
     return "–" if n is None else f"{n:,}".replace("-", "−")
 
 
+def shown(n: int, distinct: int | None) -> str:
+    """`60`, or `60 shown, 5 distinct` where replies are shown at more than one position."""
+    repeated = distinct is not None and distinct != n
+    return f"{n:,} shown, {distinct:,} distinct" if repeated else f"{n:,}"
+
+
 def listing(words: tuple[str, ...] | list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     if len(words) < 2:
@@ -88,10 +94,15 @@ def listing(words: tuple[str, ...] | list[str]) -> str:
 
 
 def sentence(words: str | None) -> str:
-    """`words` with a capital and a full stop; nothing stays nothing."""
+    """`words` with a capital and a full stop; nothing stays nothing.
+
+    A first word that may be an identifier (`openai/x`, `local:`, `gap=0.2`) stays as it is.
+    """
     if not words:
         return ""
-    return words[0].upper() + words[1:] + ("" if words[-1] in ".!?" else ".")
+    first = words.split(maxsplit=1)[0] if words.strip() else ""
+    start = words[0].upper() if first.rstrip(",").isalpha() else words[0]
+    return start + words[1:] + ("" if words[-1] in ".!?" else ".")
 
 
 def _bare(value: float, quantity: Quantity) -> str:

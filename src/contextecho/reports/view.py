@@ -30,6 +30,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The targets in the order of the run."""
         return self.analysis.run.targets
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be read with the numbers: noted first on planning, then on analysis."""
+        return tuple(dict.fromkeys((*self.plan.notes, *self.analysis.notes)))
+
     @cached_property
     def arms(self) -> tuple[Arm, ...]:
         """The arms that were planned or seen, in the fixed order of `Arm`."""
@@ -70,6 +75,24 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> ArmMean | None:
         """The arm mean at a position, or over all of them."""
         return self._means.get((target, measure, battery, arm, position))
+
+    def distinct(self, target: str, battery: str, arm: Arm, n: int) -> int:
+        """How many different replies `n` of an arm over the whole run are.
+
+        Scratch replies are asked once and shown at every position; all others
+        belong to one.
+        """
+        if arm is not Arm.SCRATCH:
+            return n
+        return n // max(1, len(self._shown_at.get((target, battery), ())))
+
+    @cached_property
+    def _shown_at(self) -> Mapping[tuple[str, str], set[str]]:
+        places: dict[tuple[str, str], set[str]] = {}
+        for m in self.analysis.arm_means:
+            if m.arm is Arm.SCRATCH and m.position is not None:
+                places.setdefault((m.target, m.battery), set()).add(m.position)
+        return places
 
     def surfaces(self, measure: Measure) -> tuple[str, ...]:
         """Batteries that carry a measure, the negative controls left out."""

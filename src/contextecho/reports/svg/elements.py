@@ -62,7 +62,8 @@ def spoken(mark: Mark) -> str:
     planned = count(mark.planned, mark.unit, "replies" if mark.unit == "reply" else None)
     said = estimate(mark.value, mark.low, mark.high, mark.quantity)
     why = f" ({mark.note})" if mark.note else ""
-    return f"{mark.label}: {said}, {mark.n:,} of {planned}{why}"
+    again = "" if mark.distinct is None else f" shown, {mark.distinct:,} distinct"
+    return f"{mark.label}: {said}, {mark.n:,} of {planned}{again}{why}"
 
 
 def focus_row(label: str, marks: Iterable[Mark], *children: Markup) -> Markup:

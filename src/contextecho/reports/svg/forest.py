@@ -1,8 +1,12 @@
-"""A forest as SVG: rows of marks with intervals, and their numbers in the right margin."""
+"""A forest as SVG: rows of marks with intervals, and numbers in the right margin.
+
+A contrast has a lane of its own below the marks of its row: a line between the
+two arms that it compares, each joined to its mark, with name and number beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -57,7 +61,7 @@ def _band(top: float, height: float, class_: str) -> Markup:
 
 
 def _height(row: Row) -> float:
-    return max(_LANE * len(row.marks), _NOTE * len(row.margin)) + (_PAD if row.margin else 5.0)
+    return _LANE * len(row.marks) + _NOTE * len(row.margin) + (_PAD if row.margin else 5.0)
 
 
 def _axis(axis: Axis, x: Scale, top: float, bottom: float) -> Iterator[Markup]:
@@ -72,17 +76,46 @@ def _axis(axis: Axis, x: Scale, top: float, bottom: float) -> Iterator[Markup]:
 
 
 def _row(row: Row, top: float, height: float, *, x: Scale) -> Markup:
-    middle = top + height / 2
-    lanes = [middle + (i - (len(row.marks) - 1) / 2) * _LANE for i in range(len(row.marks))]
+    first = top + (_PAD if row.margin else 5.0) / 2
+    lanes = [first + (i + 0.5) * _LANE for i in range(len(row.marks))]
+    below = first + _LANE * len(row.marks)
+    notes = [below + (i + 0.5) * _NOTE for i in range(len(row.margin))]
+    places = {
+        mark.series: (x(mark.value), y)
+        for mark, y in zip(row.marks, lanes, strict=True)
+        if mark.value is not None
+    }
+    gaps = [_gap(mark, places, y) for mark, y in zip(row.margin, notes, strict=True)]
     drawn = [
         _mark(mark, x, y)
         for mark, y in zip(row.marks, lanes, strict=True)
         if mark.value is not None
     ]
     backdrop = _band(top, height, "focus")
-    labels = _label(row.label, middle)
+    labels = _label(row.label, top + height / 2)
     return focus_row(
-        row.label, (*row.marks, *row.margin), backdrop, *labels, *drawn, *_margin(row, middle)
+        row.label,
+        (*row.marks, *row.margin),
+        backdrop,
+        *labels,
+        *gaps,
+        *drawn,
+        *_margin(row, notes, top + height / 2),
+    )
+
+
+def _gap(mark: Mark, places: Mapping[str, tuple[float, float]], y: float) -> Markup:
+    """The line from one arm of a contrast to the other, or nothing if one is not drawn."""
+    ends = [places[series] for series in mark.between or () if series in places]
+    if mark.value is None or len(ends) < 2:
+        return Markup()
+    (start, above), (end, beside) = ends
+    return tag(
+        "g",
+        line(start, above, start, y, "drop"),
+        line(end, beside, end, y, "drop"),
+        line(start, y, end, y, "gap"),
+        data_gap=mark.label,
     )
 
 
@@ -104,17 +137,15 @@ def _mark(mark: Mark, x: Scale, y: float) -> Markup:
     return glyph(mark, x(mark.value or 0.0), y, bar)
 
 
-def _margin(row: Row, middle: float) -> Iterator[Markup]:
+def _margin(row: Row, notes: Sequence[float], middle: float) -> Iterator[Markup]:
     """Contrasts with their names; in a row of one estimate, that estimate."""
     if not row.margin:
         for mark in row.marks[:1]:
             yield from _numbers(mark, middle + 4)
         return
-    y = middle - _NOTE * len(row.margin) / 2 + 13
-    for mark in row.margin:
-        yield text(_PLOT_RIGHT + 6, y, mark.name, "row-note")
-        yield tag("g", *_numbers(mark, y + 15), **_as_data(mark))
-        y += _NOTE
+    for mark, y in zip(row.margin, notes, strict=True):
+        yield text(_PLOT_RIGHT + 6, y - 4, mark.name, "row-note")
+        yield tag("g", *_numbers(mark, y + 11), **_as_data(mark))
 
 
 def _numbers(mark: Mark, y: float) -> Iterator[Markup]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from contextecho.reports.axes import ticks
-from contextecho.reports.figures import Mark, Station, Trajectory, compactions_between
+from contextecho.reports.figures import Mark, Station, Trajectory, compactions_between, names_of
 from contextecho.reports.palette import series_class
 from contextecho.reports.svg.elements import (
     canvas,
@@ -103,13 +103,17 @@ def _mark(mark: Mark, x: float, y: Scale) -> Markup:
 def _indices(stations: tuple[Station, ...], centres: list[float]) -> Iterator[Markup]:
     base = _TOP + _PLOT
     yield line(_LEFT, base, centres[-1] + centres[0] - _LEFT, base, "axis")
-    rows = (("row turn", 52.0), ("agent step", 67.0), ("user prompt", 82.0))
+    names = names_of(stations)
+    first_row = 52.0 if any(second for _, second in names) else 40.0
+    rows = [
+        (name, first_row + 15 * i)
+        for i, name in enumerate(("row turn", "agent step", "user prompt"))
+    ]
     for name, below in rows:
         yield text(_LEFT - 8, base + below, name, "index-name", "end")
-    for station, centre in zip(stations, centres, strict=True):
-        first, _, rest = station.label.partition("_")
-        yield text(centre, base + 18, shorten(first, 11), "station", "middle")
-        yield text(centre, base + 32, shorten(rest.replace("_", " "), 11), "station", "middle")
+    for station, centre, lines in zip(stations, centres, names, strict=True):
+        for i, words in enumerate(lines):
+            yield text(centre, base + 18 + 14 * i, shorten(words, 11), "station", "middle")
         values = (station.row_turn, station.step, station.prompt)
         for (_, below), value in zip(rows, values, strict=True):
             yield text(centre, base + below, whole(value), "index", "middle")
