@@ -123,7 +123,8 @@ class Maker:
                     for position in (None, *(p.label for p in self.positions)):
                         mean = self.level(measure, arm)
                         width = 0.08 if position is None else 0.25
-                        n = 5 if position else 5 * len(self.positions)
+                        once = position is not None or arm is Arm.SCRATCH  # as scoring counts
+                        n = 5 if once else 5 * len(self.positions)
                         interval = around(mean, width * (0.4 if mean < 1 else 1))
                         if measure is Measure.COMPLIANCE:
                             interval = within_a_share(interval)

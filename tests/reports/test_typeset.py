@@ -14,7 +14,6 @@ from contextecho.reports.typeset import (
     number,
     p_value,
     sentence,
-    shown,
     tick,
 )
 
@@ -95,8 +94,3 @@ def test_a_sentence_begins_with_a_capital_unless_an_identifier_does(
     words: str, written: str
 ) -> None:
     assert sentence(words) == written
-
-
-def test_replies_that_are_shown_again_are_counted_both_ways() -> None:
-    assert shown(15, 5) == "15 shown, 5 distinct"
-    assert shown(15, 15) == shown(15, None) == "15"

@@ -40,7 +40,6 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     unit: str  # of n: "reply" or "pair"
     quantity: Quantity
     note: str | None = None
-    distinct: int | None = None  # of n, where a reply is shown at more than one position
     between: tuple[str, str] | None = None  # of a difference: the series it lies between
 
 

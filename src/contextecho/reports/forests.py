@@ -103,13 +103,7 @@ def _arm_panel(view: View, measure: Measure, battery: str, *, title: str) -> Pan
         means = [view.mean(target, measure, battery, arm, None) for arm in view.arms]
         prefix = f"{title}: {target}" if title else target
         marks = tuple(
-            mean_mark(
-                m,
-                f"{prefix}, {series_name(m.arm.value)}",
-                view.distinct(target, battery, m.arm, m.n),
-            )
-            for m in means
-            if m is not None
+            mean_mark(m, f"{prefix}, {series_name(m.arm.value)}") for m in means if m is not None
         )
         margin = tuple(
             contrast_mark(c, f"{prefix}, {difference(c)}")

@@ -23,7 +23,6 @@ from contextecho.reports.typeset import (
     number,
     p_value,
     sentence,
-    shown,
     whole,
 )
 from contextecho.reports.view import View
@@ -73,7 +72,7 @@ _MARK_COLUMNS = (
 
 def _mark_cells(mark: Mark) -> tuple[str, ...]:
     words = estimate(mark.value, mark.low, mark.high, mark.quantity)
-    return (words, shown(mark.n, mark.distinct), whole(mark.planned), mark.note or "")
+    return (words, whole(mark.n), whole(mark.planned), mark.note or "")
 
 
 def _trajectory_table(figure: Trajectory) -> Table:

@@ -28,8 +28,8 @@ def trajectories(view: View) -> Iterator[Trajectory]:
                     yield _trajectory(view, target, measure, battery, lines)
 
 
-def mean_mark(mean: ArmMean, label: str, distinct: int | None = None) -> Mark:
-    """An arm mean as a mark, in the shown unit; `distinct` replies if some are shown again."""
+def mean_mark(mean: ArmMean, label: str) -> Mark:
+    """An arm mean as a mark, in the shown unit."""
     value, low, high = shown_mean(mean.measure, mean.mean, mean.interval)
     return Mark(
         series=mean.arm.value,
@@ -43,7 +43,6 @@ def mean_mark(mean: ArmMean, label: str, distinct: int | None = None) -> Mark:
         unit="reply",
         quantity=READINGS[mean.measure].mean,
         note=None if value is not None else f"{mean.n} of {mean.planned} replies could be scored",
-        distinct=None if distinct == mean.n else distinct,
     )
 
 

@@ -80,12 +80,6 @@ def whole(n: int | None) -> str:
     return "–" if n is None else f"{n:,}".replace("-", "−")
 
 
-def shown(n: int, distinct: int | None) -> str:
-    """`60`, or `60 shown, 5 distinct` where replies are shown at more than one position."""
-    repeated = distinct is not None and distinct != n
-    return f"{n:,} shown, {distinct:,} distinct" if repeated else f"{n:,}"
-
-
 def listing(words: tuple[str, ...] | list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     if len(words) < 2:

@@ -77,7 +77,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._means.get((target, measure, battery, arm, position))
 
     def distinct(self, target: str, battery: str, arm: Arm, n: int) -> int:
-        """How many different replies `n` of an arm over the whole run are.
+        """How many different replies stand at `n` places of a denominator.
 
         Scratch replies are asked once and shown at every position; all others
         belong to one.

@@ -62,8 +62,7 @@ def spoken(mark: Mark) -> str:
     planned = count(mark.planned, mark.unit, "replies" if mark.unit == "reply" else None)
     said = estimate(mark.value, mark.low, mark.high, mark.quantity)
     why = f" ({mark.note})" if mark.note else ""
-    again = "" if mark.distinct is None else f" shown, {mark.distinct:,} distinct"
-    return f"{mark.label}: {said}, {mark.n:,} of {planned}{again}{why}"
+    return f"{mark.label}: {said}, {mark.n:,} of {planned}{why}"
 
 
 def focus_row(label: str, marks: Iterable[Mark], *children: Markup) -> Markup:
