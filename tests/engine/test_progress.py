@@ -19,8 +19,8 @@ def test_the_line_says_what_is_done_reused_failed_spent_and_left():
     counted.add(Usage(input=8_000, cached=6_000, output=150), 0.25)
     counted.add(Usage(input=2_000, cached=None, output=50), 0.50)
     assert summary(counted) == (
-        "150/600, 30 from the store, 20 failed, 10.0k tokens in (60% cached), 200 out, $0.75,"
-        " 3 min 45 s left"  # 120 requests took 60 s, 450 are left
+        "asking 150/600, 30 from the store, 20 failed, 10.0k tokens in (60% cached), 200 out,"
+        " $0.75, 3 min 45 s left"  # 120 requests took 60 s, 450 are left
     )
 
 
@@ -35,7 +35,9 @@ def test_dollars_are_not_shown_once_a_price_was_missing():
 
 def test_nothing_is_predicted_before_the_first_reply():
     assert Tally(total=5, reused=3).seconds_left is None
-    assert summary(Tally(total=5)) == "0/5"
+    waiting = "the first prefix is being read"
+    assert summary(Tally(total=5)) == f"asking 0/5, {waiting}"
+    assert summary(Tally(total=5, doing="judging", ended=True)) == "judging 0/5"
 
 
 def test_a_call_without_usage_adds_no_tokens():
@@ -48,23 +50,22 @@ def test_a_call_without_usage_adds_no_tokens():
 def test_lines_are_plain_and_end_with_the_last_state():
     stream = io.StringIO()
     lines = Lines(stream)
-    lines.show(Tally(total=2))
+    lines.show(Tally(total=2, calls=1))
     lines.say("openai/one stopped: \x1b[31mno\nkey")
     lines.close(Tally(total=2, done=2))
     assert stream.getvalue().splitlines() == [
-        "0/2",
+        "asking 0/2, 0 tokens in, 0 out",
         "openai/one stopped: ⟨U+001B⟩[31mno key",
-        "2/2",
+        "asking 2/2",
     ]
 
 
-def test_quiet_says_only_what_must_be_said():
-    stream = io.StringIO()
-    quiet = Quiet(stream)
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]):
+    quiet = Quiet()
     quiet.show(tally())
     quiet.say("stopped")
     quiet.close(tally())
-    assert stream.getvalue() == "stopped\n"
+    assert capsys.readouterr() == ("", "")
 
 
 def test_what_is_shown_suits_the_stream(monkeypatch: pytest.MonkeyPatch):
@@ -78,6 +79,7 @@ def test_the_bar_draws_on_stderr_and_takes_messages_literally(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
     bar = Bar()
     bar.show(tally())
     bar.say("[bold]not markup[/bold]")
@@ -86,3 +88,8 @@ def test_the_bar_draws_on_stderr_and_takes_messages_literally(
     assert out == ""
     assert "[bold]not markup[/bold]" in err
     assert "150/600" in err
+    assert "asking" in err
+    bar.close(Tally(total=20, done=20, doing="judging"))
+    again = capsys.readouterr().err
+    assert "judging" in again
+    assert "20/20" in again

@@ -64,6 +64,7 @@ async def ask_requests(
     models: Mapping[str, Model],
     *,
     total: int,
+    doing: str = "asking",
     on_reply: OnReply | None = None,
     purse: Purse | None = None,
     progress: Progress | None = None,
@@ -72,8 +73,9 @@ async def ask_requests(
     """Ask everything in `work` that the store has no settled reply for.
 
     `total` is the number of distinct requests in `work`, which is read only as
-    fast as it is asked. `on_reply(request, reply)` is called once for each request, with
-    the reply that settles it (from the store or new) or its last failure.
+    fast as it is asked; `doing` is what `progress` calls it. `on_reply(request, reply)` is
+    called once for each request, with the reply that settles it (from the store or new) or
+    its last failure.
 
     A `purse` can pay for several calls of this function; none without a bound.
 
@@ -82,7 +84,7 @@ async def ask_requests(
     A target that fails stops alone and is named in the result.
     """
     progress = progress or Quiet()
-    tally = Tally(total=total)
+    tally = Tally(total=total, doing=doing)
     job = Job(
         store=store,
         run_id=run_id,

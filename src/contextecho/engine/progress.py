@@ -24,6 +24,7 @@ class Tally:
     """The running count of a collection, in distinct requests."""
 
     total: int
+    doing: str = "asking"  # what is counted: asking, judging, ...
     done: int = 0  # answered, refused or truncated now
     reused: int = 0  # in the store already
     failed: int = 0  # given up
@@ -80,29 +81,32 @@ class Progress(Protocol):
 
 
 class Quiet:
-    """Says nothing but what must be said."""
+    """Says nothing: why a target was stopped is in the result too."""
 
     every = 3600.0
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        """`stream` is where to write, by default stderr."""
-        self._stream = stream or sys.stderr
 
     def show(self, tally: Tally) -> None:
         """Nothing."""
 
     def say(self, text: str) -> None:
-        """One line."""
-        print(one_line(text), file=self._stream, flush=True)
+        """Nothing."""
 
     def close(self, tally: Tally) -> None:
         """Nothing."""
 
 
-class Lines(Quiet):
+class Lines:
     """A plain line every ten seconds, for logs and pipes."""
 
     every = 10.0
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """`stream` is where to write, by default stderr."""
+        self._stream = stream or sys.stderr
+
+    def say(self, text: str) -> None:
+        """One line."""
+        print(one_line(text), file=self._stream, flush=True)
 
     def show(self, tally: Tally) -> None:
         """One line."""
@@ -114,30 +118,39 @@ class Lines(Quiet):
 
 
 class Bar:
-    """A bar on a terminal."""
+    """A bar on a terminal; each collection draws its own below the one before."""
 
     every = 0.2
 
     def __init__(self) -> None:
-        """Begin to draw on stderr."""
+        """Draw on stderr."""
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        self._bar: RichBar = Progress(
+        self._console = Console(stderr=True, markup=False, highlight=False)
+        self._bar: RichBar | None = None
+
+    def _begin(self, tally: Tally) -> RichBar:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
+
+        bar = Progress(
+            TextColumn(tally.doing),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.description}"),
-            console=Console(stderr=True, markup=False, highlight=False),
+            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
+            expand=True,  # so that a narrow terminal cuts the description and nothing else
+            console=self._console,
             auto_refresh=False,
         )
-        self._task = self._bar.add_task("", total=None)
-        self._bar.start()
+        bar.add_task("", total=tally.total)
+        bar.start()
+        return bar
 
     def show(self, tally: Tally) -> None:
         """Redraw."""
+        self._bar = self._bar or self._begin(tally)
         self._bar.update(
-            self._task,
-            total=tally.total,
+            self._bar.task_ids[0],
             completed=tally.closed,
             description=summary(tally, counts=False),
         )
@@ -145,12 +158,14 @@ class Bar:
 
     def say(self, text: str) -> None:
         """A line above the bar."""
-        self._bar.console.print(one_line(text))
+        self._console.print(one_line(text))
 
     def close(self, tally: Tally) -> None:
         """Draw the end state and stop."""
         self.show(tally)
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar = None
 
 
 def open_progress(*, quiet: bool = False) -> Progress:
@@ -161,8 +176,8 @@ def open_progress(*, quiet: bool = False) -> Progress:
 
 
 def summary(tally: Tally, *, counts: bool = True) -> str:
-    """The tally in one line: "120/600 done, 30 from the store, 2 failed, 91k tokens (…)"."""
-    parts = [f"{tally.closed}/{tally.total}"] if counts else []
+    """The tally in one line: "asking 120/600, 30 from the store, 2 failed, 91k tokens (…)"."""
+    parts = [f"{tally.doing} {tally.closed}/{tally.total}"] if counts else []
     if tally.reused:
         parts.append(f"{tally.reused} from the store")
     if tally.failed:
@@ -172,6 +187,8 @@ def summary(tally: Tally, *, counts: bool = True) -> str:
         if tally.cached:
             tokens += f" ({tally.cached / tally.input:.0%} cached)"
         parts.append(f"{tokens}, {_short(tally.output)} out")
+    elif tally.closed < tally.total and not tally.ended:
+        parts.append("the first prefix is being read")
     if tally.dollars:
         parts.append(f"${tally.dollars:.2f}")
     left = tally.seconds_left

@@ -110,7 +110,7 @@ async def judge_run(
     bench = _Bench(store, run, judge.id, rubric, frozenset(own))
     asked: list[Collection] = []
 
-    async def ask(wanted: Sequence[tuple[_Item, int]]) -> None:
+    async def ask(doing: str, wanted: Sequence[tuple[_Item, int]]) -> None:
         asked.append(
             await ask_requests(
                 {judge.id: [bench.requests(wanted)]},
@@ -118,6 +118,7 @@ async def judge_run(
                 run.id,
                 {judge.id: judge},
                 total=len(wanted),
+                doing=doing,
                 on_reply=bench.read,
                 purse=purse,
                 progress=progress,
@@ -125,11 +126,11 @@ async def judge_run(
             )
         )
 
-    await ask([(item, _FIRST_SAMPLE) for item in bench.unread()])
+    await ask("judging", [(item, _FIRST_SAMPLE) for item in bench.unread()])
     again = [(item, _RETRY_SAMPLE) for item in bench.unreadable()]
     again += [(item, _REPEAT_SAMPLE) for item in bench.unrepeated(repeat_share)]
     if again and asked[0].reason is None:
-        await ask(again)
+        await ask("judging again", again)
     return bench.result(asked[-1])
 
 
