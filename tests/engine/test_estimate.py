@@ -82,7 +82,8 @@ def test_the_local_model_takes_its_measured_speed():
     plan = with_prefixes_of(make_plan(targets=("local",)), 1_000)
     local = estimate_plan(plan).targets[0]
     asks = local.input_tokens - 12 * 1_000
-    assert local.seconds == pytest.approx((4 * 1_000 + asks) / 50 + 12 * 50 / 17)
+    assert local.output_tokens.expected == 12 * 40
+    assert local.seconds == pytest.approx((4 * 1_000 + asks) / 150 + 12 * 40 / 60)
 
 
 def test_the_detectable_gap_is_the_one_of_the_interface_notes():
