@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.contexts import (
-    Context,
-    EstimateCounter,
-    Message,
-    calibrate,
-    context_tokens,
-    load_control,
-)
+from contextecho.contexts import EstimateCounter, load_control
 from contextecho.contexts.tokens import PIECE
-from contextecho.errors import UsageError
 from contextecho.sessions import Session
 from contexts.conftest import O200k
 
@@ -61,16 +52,3 @@ def test_ten_words_counted_by_hand() -> None:
 def test_pieces_cover_every_text(text: str) -> None:
     assert "".join(PIECE.findall(text)) == text
     assert (COUNTER.count(text) == 0) == (text == "")
-
-
-def test_calibration_makes_the_count_the_bill() -> None:
-    context = Context(system="Be brief.", messages=(Message(role="user", text="word " * 2000),))
-    billed = 2600
-    scaled = calibrate(COUNTER, context, billed)
-    assert abs(context_tokens(context, scaled) - billed) < billed * 0.01
-    assert scaled.name.startswith("estimate x 1.")
-
-
-def test_there_is_no_calibration_without_usage() -> None:
-    with pytest.raises(UsageError, match="cannot calibrate on 0 billed"):
-        calibrate(COUNTER, Context(system="x"), 0)

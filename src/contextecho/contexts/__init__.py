@@ -30,10 +30,8 @@ from contextecho.contexts.published import published_text
 from contextecho.contexts.rendering import readable
 from contextecho.contexts.snapshot import take_snapshot
 from contextecho.contexts.tokens import (
-    CalibratedCounter,
     EstimateCounter,
     TokenCounter,
-    calibrate,
     context_tokens,
 )
 from contextecho.contexts.wording import (
@@ -49,7 +47,6 @@ __all__ = [
     "CONTROL_TOLERANCE",
     "Anchor",
     "Arm",
-    "CalibratedCounter",
     "Choice",
     "Context",
     "ControlKind",
@@ -68,7 +65,6 @@ __all__ = [
     "Unit",
     "anchor_ids",
     "apply_arm",
-    "calibrate",
     "canonical_json",
     "choose_positions",
     "context_tokens",

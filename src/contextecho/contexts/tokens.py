@@ -22,7 +22,6 @@ import msgspec
 from contextecho.contexts.data import read_data
 from contextecho.contexts.model import Context, Message, ToolCall, canonical_json
 from contextecho.contexts.vocabulary import is_one_token
-from contextecho.errors import UsageError
 
 MESSAGE_OVERHEAD = 4
 """Tokens a chat template spends on one message's role and borders, about the same everywhere."""
@@ -67,22 +66,6 @@ class EstimateCounter(msgspec.Struct, frozen=True):
         return max(1, round(sum(map(_piece_cost, PIECE.findall(text)))))
 
 
-class CalibratedCounter(msgspec.Struct, frozen=True, kw_only=True):
-    """A counter scaled to what a provider billed."""
-
-    inner: TokenCounter
-    factor: float
-
-    @property
-    def name(self) -> str:
-        """The inner counter's name and the factor."""
-        return f"{self.inner.name} x {self.factor:.3f}"
-
-    def count(self, text: str) -> int:
-        """Tokens in `text`: the inner count times the factor."""
-        return round(self.inner.count(text) * self.factor)
-
-
 class CountedOnce:
     """A counter that remembers: for one snapshot, which meets each of its texts several times."""
 
@@ -90,22 +73,6 @@ class CountedOnce:
         """`inner` does the counting."""
         self.name = inner.name
         self.count: Callable[[str], int] = cache(inner.count)
-
-
-def calibrate(counter: TokenCounter, context: Context, billed_tokens: int) -> CalibratedCounter:
-    """Scale `counter` by the first usage seen: billed over counted, over the whole context.
-
-    One bill fixes one number, so the factor is global: it corrects a tokenizer
-    that is finer or coarser throughout, not one that differs on code alone.
-    Raises UsageError when there is nothing to compare.
-    """
-    counted = context_tokens(context, counter)
-    if counted <= 0 or billed_tokens <= 0:
-        raise UsageError(
-            f"cannot calibrate on {billed_tokens} billed and {counted} counted tokens",
-            todo="use the usage of a reply on a context with text",
-        )
-    return CalibratedCounter(inner=counter, factor=billed_tokens / counted)
 
 
 def message_tokens(message: Message, counter: TokenCounter) -> int:
