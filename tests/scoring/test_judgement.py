@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,6 +100,33 @@ def test_only_integers_of_the_scale_are_scores(value: object) -> None:
 @pytest.mark.parametrize("text", ["{" * 20_000, '{"a":' * 1_500, "[" * 50_000, '{"a":[' * 1_500])
 def test_hostile_nesting_is_read_as_no_score(text: str) -> None:
     assert _score(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{" * 300_000, "too long to be read: 300000 characters"),
+        ('{"a":' * 100_000, "too long to be read: 500000 characters"),
+        ("{" * 90_000, "more than 1000 braces that open no object"),
+        ('{"a":' * 18_000 + '{"reason": "r", "score": 2}', "more than 1000 braces"),
+    ],
+)
+def test_a_hostile_judge_takes_no_minutes(text: str, why: str) -> None:
+    began = time.process_time()
+    judgement = read_judgement(text, SCALE)
+    assert time.process_time() - began < 5
+    assert (judgement.invalid or "").startswith(why)
+
+
+def test_a_verdict_after_a_page_of_code_is_read() -> None:
+    assert _score("int main() { return 0; }\n" * 900 + '{"reason": "r", "score": 2}') == 2
+
+
+def test_a_lone_surrogate_in_a_reason_can_be_stored() -> None:
+    judgement = read_judgement(r'{"reason": "cut \ud800 here \ud83d\ude00", "score": 2}', SCALE)
+    assert judgement.reason == "cut � here 😀"
+    assert judgement.score == 2
+    msgspec.json.encode(judgement)
 
 
 def test_the_rubric_asks_what_the_reader_reads() -> None:

@@ -9,15 +9,24 @@ hold no score are passed over (a judge may quote the probe's JSON first). Of
 those that hold one, each must hold a reason and a valid score, and all must
 give the same score; a judge that gives two different verdicts has given none,
 because the other one may be quoted from the response it rates.
+
+A brace that opens no object costs a reading of what follows it, so there is a bound
+on the length and on such braces; beyond it the judge has given no verdict.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
+
+# Many times what a judge can write under the rubric's decoding.
+LONGEST = 100_000  # characters
+MOST_BROKEN = 1_000  # braces that open no object
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can escape it, UTF-8 cannot hold it
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +39,12 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_judgement(text: str, scale: Collection[int]) -> Judgement:
     """The judgement in a judge's answer, by the rule above; any text is fit to be read."""
-    verdicts = [o for o in _objects(text) if "score" in o]
+    if len(text) > LONGEST:
+        return _invalid(f"too long to be read: {len(text)} characters")
+    objects = _objects(text)
+    if objects is None:
+        return _invalid(f"more than {MOST_BROKEN} braces that open no object")
+    verdicts = [o for o in objects if "score" in o]
     if not verdicts:
         return _invalid("no JSON object with a score")
     read = [_read_object(verdict, scale) for verdict in verdicts]
@@ -52,21 +66,28 @@ def _read_object(verdict: dict[str, Any], scale: Collection[int]) -> Judgement:
         return _invalid(f"the score is {_kind(score)}, not an integer")
     if score not in scale:
         return _invalid("the score is not on the scale")
-    return Judgement(score=score, reason=reason.strip())
+    return Judgement(
+        score=score, reason=_LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", reason.strip())
+    )
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every top-level JSON object that can be decoded from `text`, in order."""
+def _objects(text: str) -> list[dict[str, Any]] | None:
+    """Every top-level JSON object in `text`, in order; None if too many braces open none."""
     decoder = json.JSONDecoder(object_pairs_hook=_as_object)
+    found: list[dict[str, Any]] = []
+    broken = 0
     start = text.find("{")
     while start >= 0:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = start + 1
+            broken, end = broken + 1, start + 1
+            if broken > MOST_BROKEN:
+                return None
         else:
-            yield value
+            found.append(value)
         start = text.find("{", end)
+    return found
 
 
 class _Repeating(dict[str, Any]):
