@@ -177,6 +177,19 @@ def test_a_file_that_is_no_battery_is_refused_in_one_line(
     assert says in refusal(path)
 
 
+@pytest.mark.parametrize("key", ["wordings", "answers", "framing"])
+def test_half_of_a_character_is_refused_like_a_control_character(tmp_path: Path, key: str) -> None:
+    text = battery_file(tmp_path, framing="Half").read_text()
+    half = '"Half \\uD800"'
+    spelt = {
+        "wordings": text.replace("Tea?", half),
+        "answers": text.replace("- category", f"- answers: [{half}]\n  category", 1),
+        "framing": text.replace("framing: Half", f"framing: {half}"),
+    }[key]
+    (tmp_path / "mine.yaml").write_text(spelt)
+    assert key in refusal(tmp_path / "mine.yaml")
+
+
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     assert "no such file" in refusal(str(tmp_path / "absent.yaml"))
     assert "is a directory" in refusal(str(tmp_path))

@@ -20,7 +20,8 @@ from contextecho.stimuli.model import StimulusKind
 Id = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._+-]*\Z")]
 """A name that can stand in a cell's id, a file name and a command line."""
 
-_CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # all but tab and newline: they could drive a terminal
+_CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+"""Controls that could drive a terminal (tab and newline do not); surrogates, half characters."""
 
 Text = Annotated[str, msgspec.Meta(pattern=rf"\A[^{_CONTROL}]+\Z")]
 """Text of one or more lines."""
