@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Kind, Session, Speaker, read_session
+from contextecho.sessions import Kind, Session, Speaker, discover, read_session
 from sessions.building import assistant, user
 
 MESSAGES = [
@@ -84,6 +84,42 @@ def test_all_shapes_hold_the_same_conversation(
     assert answer.final
     (content,) = session.contents([call])
     assert content.arguments == {"cmd": "ls"}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_byte_order_mark_costs_nothing(
+    read_text: Callable[[str], Session], shape: Callable[[list[Any]], str]
+) -> None:
+    session = read_text("\ufeff" + shape(MESSAGES))
+    assert (session.format, session.system, session.skipped) == ("chat", "Be brief.", ())
+    assert session.row_turns == 3
+    assert session.text(session.turns[-1]) == "One file: a.py"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{"role": "system", "content": "x" * 70_000}, *MESSAGES],
+        [{"role": "user", "content": [{"type": "text", "text": "x" * 9}] * 2_000}, *MESSAGES],
+        {"meta": {f"key {n}": n for n in range(5_000)}, "messages": MESSAGES},
+    ],
+    ids=["a long message", "a message of many blocks", "long metadata"],
+)
+def test_a_document_with_a_long_head_is_found_and_read(tmp_path: Path, document: Any) -> None:
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps(document, indent=2))
+    session = read_session(path)
+    assert (session.format, session.steps) == ("chat", 2)
+    assert session.text(session.turns[-1]) == "One file: a.py"
+    assert [found.format for found in discover([tmp_path])] == ["chat"]
+
+
+def test_a_long_document_of_something_else_is_still_refused(tmp_path: Path) -> None:
+    path = tmp_path / "package-lock.json"
+    path.write_text(json.dumps({"packages": {f"p{n}": {"v": n} for n in range(5_000)}}, indent=2))
+    with pytest.raises(SessionError, match="not a session"):
+        read_session(path)
+    assert discover([tmp_path]) == []
 
 
 def test_raw_messages_are_given_by_number(read_text: Callable[[str], Session]) -> None:

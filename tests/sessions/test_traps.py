@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,18 @@ def test_two_records_glued_on_one_line_are_both_read(read) -> None:
     session = read(glued, user("third"))
     assert texts(session) == ["first", "second", "third"]
     assert counts(session) == {"broken line, records saved": 1}
+
+
+def test_a_byte_order_mark_costs_nothing(tmp_path: Path) -> None:
+    records = [line(user("é")), line(assistant("ok")), line(user("more"))]
+    plain = read_session(write(tmp_path, records))
+    marked = read_session(write(tmp_path, [BOM_UTF8 + records[0], *records[1:]]))
+    assert (marked.row_turns, list(marked.row_turn_lines)) == (3, [1, 2, 3])
+    assert marked.skipped == plain.skipped == ()
+    assert texts(marked) == ["é", "ok", "more"]
+    rows = list(marked.source.records(1, 3))
+    assert [row["type"] for _, row in rows] == ["user", "assistant", "user"]
+    assert [turn.time for turn in marked.turns] == [turn.time for turn in plain.turns]
 
 
 def test_a_whole_record_behind_the_stub_of_a_cut_one_is_saved(read) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from contextecho.sessions.jsontext import decode_json
-from contextecho.sessions.reading import format_of, read_head
+from contextecho.sessions.reading import format_of
 
 DEFAULT_RETENTION_DAYS: Final = 30
 
@@ -87,7 +87,7 @@ def _candidates(root: Path) -> Iterator[Path]:
 def _look_at(path: Path) -> FoundSession | None:
     try:
         status = path.stat()
-        format = format_of(read_head(path)) if status.st_size else None
+        format = format_of(path) if status.st_size else None
     except OSError:
         return None
     if format is None:

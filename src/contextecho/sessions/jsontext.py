@@ -32,8 +32,8 @@ def decode_json(data: bytes | memoryview) -> Any:
         return _decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
-    try:
-        return scrub(json.loads(bytes(data).decode("utf-8", "replace"), strict=False))
+    try:  # "-sig": a byte order mark, which editors put before a file's first line, is no content
+        return scrub(json.loads(bytes(data).decode("utf-8-sig", "replace"), strict=False))
     except (ValueError, RecursionError):
         return BROKEN
 

@@ -6,15 +6,16 @@ whose format this version does not read is named in the error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from codecs import BOM_UTF8
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
 from contextecho.errors import SessionError
 from contextecho.sessions.foreign import looks_like
+from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Session
-from contextecho.sessions.readers import READERS, Reader
+from contextecho.sessions.readers import READERS, Reader, chat
 from contextecho.sessions.stamp import unreadable
 
 _HEAD: Final = 1 << 16
@@ -35,7 +36,7 @@ def read_session(path: str | PathLike[str], *, format: str | None = None) -> Ses
                 where=str(path),
                 todo=f"contextecho sessions list {path}",
             )
-        head = read_head(path)
+        head = _read_head(path)
         if not head.strip():
             raise SessionError("is empty, and holds no conversation", where=str(path))
         return _reader(path, head, format).read(path)
@@ -43,13 +44,13 @@ def read_session(path: str | PathLike[str], *, format: str | None = None) -> Ses
         raise unreadable(path, error) from None
 
 
-def format_of(head: bytes) -> str | None:
-    """The name of the format that these first lines are written in."""
-    reader = _first(READERS, head)
+def format_of(path: Path) -> str | None:
+    """The name of the format that a file is written in. Raises `OSError`."""
+    reader = _fitting(path, _read_head(path))
     return reader.NAME if reader is not None else None
 
 
-def read_head(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     """The first 64 kB of a file, and the rest of the line that they end in."""
     with path.open("rb") as file:
         return file.read(_HEAD) + file.readline(_LONGEST_LINE)
@@ -60,7 +61,7 @@ def _reader(path: Path, head: bytes, format: str | None) -> Reader:
         if format in (by_name := {reader.NAME: reader for reader in READERS}):
             return by_name[format]
         raise SessionError(f"no such session format: {format}", todo=f"known: {', '.join(by_name)}")
-    found = _first(READERS, head)
+    found = _fitting(path, head)
     if found is not None:
         return found
     seen = looks_like(head)
@@ -72,5 +73,18 @@ def _reader(path: Path, head: bytes, format: str | None) -> Reader:
     )
 
 
-def _first(readers: Iterable[Reader], head: bytes) -> Reader | None:
-    return next((reader for reader in readers if reader.sniff(head)), None)
+def _fitting(path: Path, head: bytes) -> Reader | None:
+    """The reader for a file: told by its head, or by all of a document spread over lines."""
+    found = next((reader for reader in READERS if reader.sniff(head)), None)
+    if found is None and _is_spread_out(head) and not looks_like(head):
+        # One message, or what stands before the first, can be longer than the head.
+        found = chat if chat.sniff(path.read_bytes()) else None
+    return found
+
+
+def _is_spread_out(head: bytes) -> bool:
+    """Whether the file begins a JSON document that its first line does not end."""
+    first = next(
+        (line.strip() for line in head.removeprefix(BOM_UTF8).split(b"\n") if line.strip()), b""
+    )
+    return first.startswith((b"[", b"{")) and decode_json(first) is BROKEN
