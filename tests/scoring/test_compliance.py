@@ -92,6 +92,11 @@ def test_deeply_nested_replies_get_a_verdict(text: str) -> None:
     assert not any(check_compliance(check, text).ok for check in ("S1", "S2", "S4"))
 
 
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_lone_surrogate_is_only_a_character(check: str) -> None:
+    assert not check_compliance(check, "\ud800").ok
+
+
 def test_an_unknown_check_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(DataError, match="S1, S2, S3, S4"):
         check_compliance("S9", "yes")

@@ -28,8 +28,8 @@ _LAST_WORD = re.compile(r"(\S+)$")
 # Written with a full stop in the middle of a sentence, whatever follows.
 _ABBREVIATED = frozenset(
     ("vs", "viz", "cf", "dr", "mr", "mrs", "ms", "prof", "st", "approx", "incl", "esp", "resp")
-)
-_DOTTED = re.compile(r"(?:\w\.)+\w")  # e.g., i.e., U.S., z.B.
+).union(("e.g", "i.e", "a.k.a", "z.b", "d.h"))
+_DOTTED = re.compile(r"(?:\w\.)+\w")  # U.S., J.R.R., and names like a.b.c
 _INITIAL = re.compile(r"[A-HJ-Z]")  # J. Smith; "I" is a word
 # Abbreviations only before a number ("no. 7", "fig. 2", "v. 3").
 _BEFORE_NUMBER = frozenset(
@@ -86,8 +86,10 @@ def _ends_sentence(line: str, match: re.Match[str]) -> bool:
     if match[2]:
         return True
     mark, following = match[1], line[match.end()]
-    if mark[0] in "!?":  # "Why?" he asked
-        return not (following.islower() and len(mark) > len(mark.rstrip("\"'”’»)")))
+    if following.islower() and mark[-1] in "\"'”’»)":  # "Why?" he asked
+        return False
+    if mark[0] in "!?":
+        return True
     if mark.startswith(("..", "…")):
         return not following.islower()
     before = _LAST_WORD.search(line[: match.start()])
@@ -103,7 +105,9 @@ def _is_abbreviation(written: str, following: str) -> bool:
         return following.isdigit()
     if word in _ABBREVIATED:
         return True
-    return bool(_INITIAL.fullmatch(written) or _DOTTED.fullmatch(word))
+    if _DOTTED.fullmatch(word):
+        return written.isupper() or not following.isupper()
+    return bool(_INITIAL.fullmatch(written))
 
 
 def _is_json(text: str) -> bool:
