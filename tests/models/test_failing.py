@@ -215,5 +215,60 @@ def test_any_bytes_are_a_reply(body: bytes) -> None:
     assert isinstance(read_completion(Exchange(body, 0.0)), Failed)
 
 
+DEEP = b"[" * 100_000
+ODD_BODIES = (
+    DEEP,
+    b'{"choices": ' + DEEP,
+    b'{"content": [], "usage": ' + DEEP,
+    b"1" * 5000,
+    b'{"error": {"code": ' + b"1" * 5000 + b"}}",
+    b'{"choices": [{"message": {"content": "\\ud800"}}]}',
+    b'{"choices": [{"message": {"content": "\xff"}}]}',
+)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("body", ODD_BODIES)
+async def test_one_odd_answer_is_not_json_and_raises_nothing(
+    ask: Ask, keys: str, target: str, body: bytes
+) -> None:
+    async with (
+        FakeProvider(raw=(200, body)) as provider,
+        open_model(target, base_url=provider.url) as model,
+    ):
+        reply = await model.answer(ask(target))
+    assert isinstance(reply, Failed)
+    assert reply.kind is FailureKind.NOT_JSON
+
+
+@pytest.mark.parametrize("body", ODD_BODIES)
+def test_an_odd_error_page_keeps_its_status(body: bytes) -> None:
+    reply = read_failure(503, {}, body, ())
+    assert isinstance(reply, Failed)
+    assert (reply.kind, reply.status) == (FailureKind.SERVER, 503)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+async def test_a_key_echoed_in_an_answer_is_blotted_out(ask: Ask, keys: str, target: str) -> None:
+    chat = (
+        f'{{"choices": [{{"message": {{"content": "It is {keys}."}}}}], "model": "m-{keys}",'
+        f' "content": [{{"type": "text", "text": "It is {keys}."}}]}}'
+    )
+    async with (
+        FakeProvider(raw=(200, chat.encode())) as provider,
+        open_model(target, base_url=provider.url) as model,
+    ):
+        reply = await model.answer(ask(target))
+    assert reply.text == "It is [key]."
+    assert reply.served_model == "m-[key]"
+
+
+def test_a_silent_error_page_says_so() -> None:
+    for body in (b" ", b'" "', b""):
+        reply = read_failure(500, {}, body, ())
+        assert isinstance(reply, Failed)
+        assert reply.message == "HTTP 500: no further word from the server"
+
+
 def test_control_characters_do_not_reach_a_terminal() -> None:
     assert clean("a\x1b[31mb\r\nc\u2028d\u202ee") == "a⟨U+001B⟩[31mb c⟨U+2028⟩d⟨U+202E⟩e"

@@ -108,3 +108,58 @@ def test_each_anthropic_stop_reason_has_its_outcome(stop: str, kind: type) -> No
     assert type(reply) is kind
     assert reply.stop_reason == stop
     assert reply.seconds == 1.5
+
+
+ODD = (-1, 2**53 + 1, 2**63, 10**30, "10", 10.5, True, [], {}, None)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_a_token_count_that_cannot_be_is_none_and_the_text_counts(odd: object) -> None:
+    reply = completion({"content": "Yes."}, prompt_tokens=odd, completion_tokens=7)
+    assert isinstance(reply, Answer)
+    assert reply.text == "Yes."
+    assert reply.usage == Usage(input=None, output=7)
+    other = message(
+        [{"type": "text", "text": "Yes."}], "end_turn", input_tokens=odd, output_tokens=7
+    )
+    assert isinstance(other, Answer)
+    assert other.usage == Usage(input=None, output=7)
+
+
+@pytest.mark.parametrize("odd", [5, [], "much", 1.5])
+def test_side_fields_of_another_type_are_not_said_and_the_text_counts(odd: object) -> None:
+    chat = {
+        "choices": [{"message": {"content": "Yes.", "refusal": 5}, "finish_reason": 1}],
+        "model": 5,
+        "usage": odd,
+    }
+    reply = read_completion(Exchange(msgspec.json.encode(chat), 1.5))
+    assert reply == Answer(text="Yes.", seconds=1.5)
+    body = {
+        "content": [{"type": "text", "text": "Yes."}],
+        "stop_reason": 1,
+        "model": 5,
+        "usage": odd,
+    }
+    assert read_message(Exchange(msgspec.json.encode(body), 1.5)) == Answer(
+        text="Yes.", seconds=1.5
+    )
+
+
+def test_odd_details_of_usage_leave_the_rest_of_it() -> None:
+    reply = completion(
+        {"content": "x"},
+        prompt_tokens=10,
+        completion_tokens=5,
+        prompt_tokens_details=[],
+        completion_tokens_details="none",
+    )
+    assert reply.usage == Usage(input=10, output=5)
+
+
+@pytest.mark.parametrize("code", ["²", "٤٢٩", "9" * 5000, "1301", "-1"])
+def test_an_error_code_that_is_no_status_is_a_server_failure(code: str) -> None:
+    body = {"error": {"code": code, "message": "busy"}}
+    reply = read_completion(Exchange(msgspec.json.encode(body), 1.5))
+    assert isinstance(reply, Failed)
+    assert (reply.kind, reply.status) == (FailureKind.SERVER, None)

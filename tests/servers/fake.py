@@ -67,6 +67,7 @@ class FakeProvider:
         *,
         faults: Iterable[Fault | None] = (),
         always: Fault | None = None,
+        raw: tuple[int, bytes] | None = None,
         text: str | Callable[[dict[str, Any]], str] = "A plain answer.",
         latency: float = 0.0,
         retry_after: str = "0",
@@ -76,11 +77,14 @@ class FakeProvider:
     ) -> None:
         """`faults` befall the first requests in turn, `always` all later ones.
 
+        `raw`, a status and a body, answers every request as it stands.
+
         More than `limit` requests at a time get a 429. Without `record` bodies
         are neither kept nor checked, which is what a benchmark wants.
         """
         self._faults = list(faults)
         self._always = always
+        self._raw = raw
         self._text = text
         self._latency = latency
         self._retry_after = retry_after
@@ -177,6 +181,9 @@ class FakeProvider:
         fault: Fault | None,
         answer: Callable[..., dict[str, Any]],
     ) -> web.StreamResponse:
+        if self._raw is not None:
+            status, data = self._raw
+            return web.Response(status=status, body=data, content_type="application/json")
         if fault in _STATUS:
             key = request.headers.get("authorization") or request.headers.get("x-api-key") or ""
             return self._error(fault, f"no: {key.removeprefix('Bearer ')}")

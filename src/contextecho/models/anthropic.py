@@ -19,6 +19,7 @@ from contextecho.contexts import Context, Decoding, Message, Request, canonical_
 from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import foreign_answer
 from contextecho.models.model import Refusal, Reply, Truncated, Usage
+from contextecho.models.side import tokens, word
 from contextecho.models.wire import WireModel, answered
 
 # The older of the two current versions: 2026-10-21 removed temperature and top_p for all models,
@@ -121,23 +122,11 @@ class _Block(msgspec.Struct):
     text: str = ""
 
 
-class _OutputDetails(msgspec.Struct):
-    thinking_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    output_tokens_details: _OutputDetails | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
 class _Reply(msgspec.Struct):
     content: list[_Block]
-    stop_reason: str | None = None
-    model: str | None = None
-    usage: _Usage | None = None
+    stop_reason: Any = None
+    model: Any = None
+    usage: Any = None
 
 
 _decode = msgspec.json.Decoder(_Reply).decode
@@ -147,32 +136,34 @@ def read_message(exchange: Exchange) -> Reply:
     """A 200 answer of the messages endpoint as a reply."""
     try:
         message = _decode(exchange.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         return foreign_answer(exchange.body, "a message", exchange.seconds)
     text = "".join(block.text for block in message.content if block.type == "text")
+    reason = word(message.stop_reason)
     told: dict[str, Any] = {
-        "stop_reason": message.stop_reason,
+        "stop_reason": reason,
         "usage": _usage(message.usage),
-        "served_model": message.model,
+        "served_model": word(message.model),
         "seconds": exchange.seconds,
     }
-    if message.stop_reason == "refusal":
+    if reason == "refusal":
         return Refusal(text=text, **told)
-    if message.stop_reason in _TRUNCATING:
+    if reason in _TRUNCATING:
         return Truncated(text=text, **told)
-    return answered(text, called_tool=message.stop_reason == "tool_use", told=told)
+    return answered(text, called_tool=reason == "tool_use", told=told)
 
 
-def _usage(usage: _Usage | None) -> Usage | None:
+def _usage(usage: object) -> Usage | None:
     """The API's `input_tokens` are only those that no cache served; ours are all of them."""
-    if usage is None:
+    if not isinstance(usage, dict):
         return None
-    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    details = usage.output_tokens_details
+    fresh = tokens(usage, "input_tokens")
+    read = tokens(usage, "cache_read_input_tokens")
+    written = tokens(usage, "cache_creation_input_tokens")
     return Usage(
-        input=usage.input_tokens + read + written,
-        cached=usage.cache_read_input_tokens,
-        cache_write=usage.cache_creation_input_tokens,
-        output=usage.output_tokens,
-        reasoning=details.thinking_tokens if details else None,
+        input=None if fresh is None else fresh + (read or 0) + (written or 0),
+        cached=read,
+        cache_write=written,
+        output=tokens(usage, "output_tokens"),
+        reasoning=tokens(usage, "output_tokens_details", "thinking_tokens"),
     )

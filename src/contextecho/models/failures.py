@@ -20,6 +20,9 @@ from contextecho.untrusted import one_line
 _LONGEST = 300  # characters of a provider's message that are kept
 _MASKED = re.compile(r"\S*\*{3,}\S*")  # "sk-proj-****1234": an echo that shows parts of a key
 
+_SILENT = "no further word from the server"
+_STATUS = re.compile(r"[1-5][0-9]{2}")
+
 _KINDS = {
     401: FailureKind.AUTH,
     402: FailureKind.AUTH,  # no credit left: every further call fails the same way
@@ -62,11 +65,16 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     return max(0.0, moment.timestamp() - (time.time() if now is None else now))
 
 
-def clean(text: str, secrets: Sequence[str] = ()) -> str:
-    """One short visible line without keys or masked keys."""
+def blot(text: str, secrets: Sequence[str]) -> str:
+    """`text` with each secret replaced by a mark."""
     for secret in secrets:
         text = text.replace(secret, "[key]")
-    line = _MASKED.sub("[key]", one_line(text))
+    return text
+
+
+def clean(text: str, secrets: Sequence[str] = ()) -> str:
+    """One short visible line without keys or masked keys."""
+    line = _MASKED.sub("[key]", one_line(blot(text, secrets)))
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
@@ -82,7 +90,7 @@ def read_failure(
     kind = FailureKind.AUTH if code in _NO_CREDIT else kind_of_status(status)
     return Failed(
         kind=kind,
-        message=f"HTTP {status}: {clean(message, secrets)}",
+        message=f"HTTP {status}: {clean(message, secrets) or _SILENT}",
         status=status,
         retry_after=retry_after(headers),
     )
@@ -91,7 +99,7 @@ def read_failure(
 def error_in_body(error: object, secrets: Sequence[str]) -> Failed:
     """The failure that some routers answer with status 200 and an `error` object."""
     code, message = _code_and_message(error)
-    status = int(code) if code.isdigit() else None
+    status = int(code) if _STATUS.fullmatch(code) else None
     kind = FailureKind.SERVER if status is None else kind_of_status(status)
     return Failed(kind=kind, message=clean(message, secrets), status=status)
 
@@ -115,10 +123,10 @@ def _error_of(body: bytes) -> tuple[str, str]:
     """`(code, message)` from the shapes that providers use, or what kind of page came."""
     try:
         data: Any = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # the latter: nested deeper than anyone means
         if _is_page(body):
             return "", "the server answered with an HTML page"
-        return "", body[:2000].decode("utf-8", "replace") or "no further word from the server"
+        return "", body[:2000].decode("utf-8", "replace")
     if isinstance(data, list) and data:  # Google wraps its errors in a list
         data = data[0]
     error = data.get("error", data) if isinstance(data, dict) else data

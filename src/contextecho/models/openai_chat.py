@@ -20,6 +20,7 @@ from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import error_in_body, foreign_answer
 from contextecho.models.model import Failed, FailureKind, Refusal, Reply, Truncated, Usage
 from contextecho.models.providers import Quirks, bridge_text
+from contextecho.models.side import tokens, word
 from contextecho.models.wire import WireModel, answered
 
 _encode = msgspec.json.Encoder().encode
@@ -122,22 +123,6 @@ def _call_id(call_id: str, quirks: Quirks) -> str:
     return hashlib.sha256(call_id.encode()).hexdigest()[:9]
 
 
-class _PromptDetails(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _OutputDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _OutputDetails | None = None
-
-
 class _Part(msgspec.Struct):
     type: str = ""
     text: str | None = None
@@ -145,19 +130,19 @@ class _Part(msgspec.Struct):
 
 class _Message(msgspec.Struct):
     content: str | list[_Part] | None = None
-    refusal: str | None = None
+    refusal: Any = None
 
 
 class _Choice(msgspec.Struct):
     message: _Message = msgspec.field(default_factory=_Message)
-    finish_reason: str | None = None
+    finish_reason: Any = None
     error: Any = None
 
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice] = []
-    model: str | None = None
-    usage: _Usage | None = None
+    model: Any = None
+    usage: Any = None
     error: Any = None
 
 
@@ -168,7 +153,7 @@ def read_completion(exchange: Exchange, secrets: tuple[str, ...] = ()) -> Reply:
     """A 200 answer of a chat-completions endpoint as a reply."""
     try:
         completion = _decode(exchange.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         return foreign_answer(exchange.body, "a chat completion", exchange.seconds)
     error = completion.error or (completion.choices[0].error if completion.choices else None)
     if error:
@@ -180,15 +165,15 @@ def read_completion(exchange: Exchange, secrets: tuple[str, ...] = ()) -> Reply:
 
 def _reply(completion: _Completion, choice: _Choice, seconds: float) -> Reply:
     text = _visible(choice.message.content)
-    reason = choice.finish_reason
+    reason, refusal = word(choice.finish_reason), word(choice.message.refusal)
     told: dict[str, Any] = {
         "stop_reason": reason,
         "usage": _usage(completion.usage),
-        "served_model": completion.model,
+        "served_model": word(completion.model),
         "seconds": seconds,
     }
-    if choice.message.refusal or reason == "content_filter":
-        return Refusal(text=choice.message.refusal or text, **told)
+    if refusal or reason == "content_filter":
+        return Refusal(text=refusal or text, **told)
     if reason in _LENGTH:
         return Truncated(text=text, **told)
     if reason == "error":
@@ -204,18 +189,18 @@ def _visible(content: str | list[_Part] | None) -> str:
     return (content or "")[thinking.end() if thinking else 0 :]
 
 
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None:
+def _usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
         return None
-    output = usage.completion_tokens
-    if None not in (output, usage.prompt_tokens, usage.total_tokens):
+    prompt, output = tokens(usage, "prompt_tokens"), tokens(usage, "completion_tokens")
+    total = tokens(usage, "total_tokens")
+    if prompt is not None and output is not None and total is not None:
         # Google's endpoint leaves hidden reasoning out of completion_tokens and bills it all
         # the same: it is in the total.
-        output = max(output or 0, (usage.total_tokens or 0) - (usage.prompt_tokens or 0))
-    prompt, details = usage.prompt_tokens_details, usage.completion_tokens_details
+        output = max(output, total - prompt)
     return Usage(
-        input=usage.prompt_tokens,
-        cached=prompt.cached_tokens if prompt else None,
+        input=prompt,
+        cached=tokens(usage, "prompt_tokens_details", "cached_tokens"),
         output=output,
-        reasoning=details.reasoning_tokens if details else None,
+        reasoning=tokens(usage, "completion_tokens_details", "reasoning_tokens"),
     )

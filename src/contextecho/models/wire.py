@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from contextecho.contexts import Context, Decoding, Request
 from contextecho.models.endpoint import Endpoint, Exchange
+from contextecho.models.failures import blot, foreign_answer
 from contextecho.models.model import Answer, Failed, FailureKind, Model, Reply
 from contextecho.models.prefixes import PrefixCache
 from contextecho.models.providers import Quirks
@@ -38,7 +42,13 @@ class WireModel(Model, Generic[Head]):
     async def answer(self, request: Request) -> Reply:
         """Ask once."""
         exchange = await self._endpoint.post(self.body(request))
-        return self._read(exchange) if isinstance(exchange, Exchange) else exchange
+        if not isinstance(exchange, Exchange):
+            return exchange
+        try:
+            reply = self._read(exchange)
+        except Exception:  # whatever a server wrote: one odd answer ends no run
+            return foreign_answer(exchange.body, "an answer that can be read", exchange.seconds)
+        return _without(self._endpoint.secrets, reply)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -61,6 +71,13 @@ class WireModel(Model, Generic[Head]):
         given = {"temperature": decoding.temperature, "top_p": decoding.top_p}
         wanted = given if self._quirks.sampling else {}
         return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _without(secrets: Sequence[str], reply: Reply) -> Reply:
+    """The reply without keys that the server echoed in what it said."""
+    said = {name: getattr(reply, name) for name in ("text", "stop_reason", "served_model")}
+    told = {name: blot(text, secrets) for name, text in said.items() if text}
+    return reply if told.items() <= said.items() else msgspec.structs.replace(reply, **told)
 
 
 def answered(text: str, *, called_tool: bool, told: dict[str, Any]) -> Answer | Failed:

@@ -1,0 +1,25 @@
+"""Side fields of an answer: what a server says beside the text.
+
+The one thing to know: a field of another type than agreed, or a count that no call
+can have, is taken as not said. The text was paid for and counts all the same.
+"""
+
+from __future__ import annotations
+
+_MOST_TOKENS = 2**53  # every JSON library reads integers up to here exactly
+
+
+def word(value: object) -> str | None:
+    """A name that a server gave; None where it is none."""
+    return value if isinstance(value, str) else None
+
+
+def tokens(usage: object, *path: str) -> int | None:
+    """The token count at `path` in a usage object; None where there is none to believe."""
+    for name in path:
+        usage = usage.get(name) if isinstance(usage, dict) else None
+    if isinstance(usage, float) and usage.is_integer():
+        usage = int(usage)
+    if isinstance(usage, bool) or not isinstance(usage, int):
+        return None
+    return usage if 0 <= usage <= _MOST_TOKENS else None
