@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,12 +13,50 @@ from hypothesis import strategies as st
 from contextecho.contexts import choose_positions, find_positions
 from contextecho.contexts.positions import even_indices
 from contextecho.errors import SessionError, UsageError
-from contextecho.sessions import Session
+from contextecho.sessions import Session, read_session
 from contexts.made_up import Row, called, result, said, session, summary, user
+
+Raw = dict[str, Any]
 
 
 def chat(pairs: int) -> list[Row]:
     return [row for i in range(pairs) for row in (user(f"ask {i}"), said(f"answer {i}"))]
+
+
+BOUNDARY: list[Raw] = [
+    {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto"}},
+    {
+        "type": "user",
+        "isCompactSummary": True,
+        "message": {"role": "user", "content": "Summary of the talk so far."},
+    },
+]
+"""A compaction as Claude Code writes it: the boundary, which is no row turn, and the summary."""
+
+
+def talk(pairs: int) -> list[Raw]:
+    """Row turns of a Claude Code file, two a pair."""
+    spoken = []
+    for i in range(pairs):
+        block = {"type": "text", "text": f"answer {i}"}
+        spoken += [
+            {"type": "user", "message": {"role": "user", "content": f"ask {i}"}},
+            {
+                "type": "assistant",
+                "message": {"id": f"m{i}", "role": "assistant", "model": "x", "content": [block]},
+            },
+        ]
+    return spoken
+
+
+def claude_session(path: Path, rows: list[Raw]) -> Session:
+    envelope = {"sessionId": "s", "version": "2.0.0", "isSidechain": False}
+    lines = [
+        json.dumps({"uuid": f"u{i}", "timestamp": "2026-01-01T00:00:00Z", **envelope, **row})
+        for i, row in enumerate(rows)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return read_session(path)
 
 
 def test_even_spacing_is_the_references(shared: Path) -> None:
@@ -91,6 +130,79 @@ def test_the_papers_session_has_its_paddings_from_its_own_compactions(
         "post_C3 and late: 5 row turns from the border instead of 40, "
         "because the segment between holds 16",
     )
+
+
+def test_a_file_that_begins_with_a_compaction_has_no_positions_before_it(tmp_path: Path) -> None:
+    found = choose_positions(
+        claude_session(tmp_path / "s.jsonl", [*BOUNDARY, *talk(10)]), "compactions", padding=3
+    )
+    assert [(p.label, p.row_turn, p.segment) for p in found.positions] == [
+        ("P00_post_C1", 3, 1),
+        ("P01_late", 21, 1),
+    ]
+    assert found.notes == ("start and pre_C1 are left out: the segment between holds no row turn",)
+
+
+def test_a_file_that_ends_with_a_boundary_has_no_positions_behind_it(tmp_path: Path) -> None:
+    made = claude_session(tmp_path / "s.jsonl", [*talk(10), BOUNDARY[0]])
+    found = choose_positions(made, "compactions", padding=3)
+    assert [(p.label, p.row_turn) for p in found.positions] == [
+        ("P00_start", 3),
+        ("P01_pre_C1", 17),
+    ]
+    assert found.notes == ("post_C1 and late are left out: the segment between holds no row turn",)
+
+
+def test_two_boundaries_in_a_row_have_nothing_between_them(tmp_path: Path) -> None:
+    made = claude_session(tmp_path / "s.jsonl", [*talk(5), BOUNDARY[0], *BOUNDARY, *talk(5)])
+    found = choose_positions(made, "compactions", padding=2)
+    assert [(p.label, p.row_turn, p.segment) for p in found.positions] == [
+        ("P00_start", 2, 0),
+        ("P01_pre_C1", 8, 0),
+        ("P02_post_C2", 12, 2),
+        ("P03_late", 21, 2),
+    ]
+    assert found.notes == (
+        "post_C1 and pre_C2 are left out: the segment between holds no row turn",
+    )
+
+
+def test_a_segment_of_one_row_turn_has_one_position_inside_it(tmp_path: Path) -> None:
+    made = claude_session(tmp_path / "s.jsonl", [talk(1)[0], *BOUNDARY, *talk(6)])
+    found = choose_positions(made, "compactions", padding=1)
+    assert [(p.label, p.row_turn, p.segment) for p in found.positions] == [
+        ("P00_start", 1, 0),
+        ("P01_post_C1", 2, 1),
+        ("P02_late", 14, 1),
+    ]
+    assert found.notes == ("start and pre_C1 fall on row turn 1: one position is kept",)
+
+
+def test_a_session_of_one_row_turn_has_one_position(tmp_path: Path) -> None:
+    (spoken,) = talk(1)[1:]
+    for rows in ([spoken], [BOUNDARY[0], spoken], [spoken, BOUNDARY[0]]):
+        made = claude_session(tmp_path / "s.jsonl", rows)
+        assert [p.row_turn for p in find_positions(made, "compactions")] == [1]
+
+
+@given(st.lists(st.sampled_from(["boundary", "summary", "talk"]), min_size=1, max_size=12))
+def test_positions_around_compactions_lie_in_the_segment_they_are_named_after(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[str]
+) -> None:
+    parts = {"boundary": BOUNDARY[:1], "summary": BOUNDARY, "talk": talk(2)}
+    rows = [row for kind in kinds for row in parts[kind]]
+    try:
+        made = claude_session(tmp_path_factory.getbasetemp() / "any.jsonl", rows)
+        found = find_positions(made, "compactions")
+    except SessionError:
+        return
+    last = len(made.full_compactions)
+    for position in found:
+        name = position.label.split("_", 1)[1]
+        before, number = name.startswith("pre"), name.rpartition("_C")[2]
+        named = {"start": 0, "late": last}.get(name)
+        assert position.segment == (int(number) - before if named is None else named), name
+        assert 1 <= position.row_turn <= made.row_turns
 
 
 def test_onset_is_clipped_to_the_session_and_says_so() -> None:

@@ -108,7 +108,7 @@ def _wishes(
 
 
 def _around_compactions(session: Session, padding: int, notes: list[str]) -> list[_Wish]:
-    """start, pre_C1, post_C1, ..., late; each stays inside its own segment."""
+    """start, pre_C1, post_C1, ..., late; each inside its own segment, unless that is empty."""
     if padding < 1:
         raise UsageError(f"padding {padding} is not a number of row turns", todo="use 1 or more")
     borders = [0, *(c.row_turn for c in session.full_compactions), session.row_turns]
@@ -117,11 +117,15 @@ def _around_compactions(session: Session, padding: int, notes: list[str]) -> lis
         notes.append("no compaction in this session: start and late only; even:N gives more")
     wishes = []
     for segment, (begin, end) in enumerate(pairwise(borders)):
-        pad = min(padding, max(1, (end - begin) // 3))
         first = f"post_C{segment}" if segment else "start"
         final = f"pre_C{segment + 1}" if segment < last else "late"
-        wishes.append(_Wish(name=first, row_turn=min(begin + pad, session.row_turns)))
-        wishes.append(_Wish(name=final, row_turn=end - pad if segment < last else end))
+        if begin == end:
+            notes.append(f"{first} and {final} are left out: the segment between holds no row turn")
+            continue
+        pad = min(padding, max(1, (end - begin) // 3))
+        before_end = max(begin + 1, end - pad)
+        wishes.append(_Wish(name=first, row_turn=begin + pad))
+        wishes.append(_Wish(name=final, row_turn=before_end if segment < last else end))
         if pad < padding:
             notes.append(
                 f"{first} and {final}: {pad} row turns from the border instead of {padding}, "
@@ -195,6 +199,7 @@ def _merge(wishes: Sequence[_Wish], notes: list[str]) -> list[_Wish]:
 
 
 def _position(session: Session, lines: Sequence[int], wish: _Wish, order: int) -> Position:
+    assert 1 <= wish.row_turn <= session.row_turns, wish
     line = wish.line or session.row_turn_lines[wish.row_turn - 1]
     before = session.turns[: bisect_right(lines, line)]
     return Position(
