@@ -136,6 +136,26 @@ def test_a_crowded_map_says_how_many_replies_it_draws() -> None:
     assert "300 of 1,000 replies drawn" in figure.caption
 
 
+def _map_with(**changes: object) -> Scatter:
+    full = make_analysis(positions=5)
+    changed = msgspec.structs.replace(full.fingerprints[0], **changes)
+    found = figures(msgspec.structs.replace(full, fingerprints=(changed,)))
+    return next(f for f in found if isinstance(f, Scatter))
+
+
+def test_a_map_says_what_auc_chance_would_show() -> None:
+    known = _map_with(auc_by_chance=0.5634, auc_note="only 3 clusters; PC1 is turned")
+    assert "AUC 0.83 [0.77, 0.89] (arms that do not differ would show 0.56)" in known.finding
+    assert "Only 3 clusters; PC1 is turned." in known.caption
+    assert known.separation.note == "only 3 clusters; PC1 is turned"
+    assert "(0.5 is no better than a coin)" in _map_with(auc_by_chance=None).finding
+
+
+def test_a_map_without_an_auc_says_why() -> None:
+    missing = _map_with(auc=None, auc_interval=None, auc_note="one of the groups has no scores")
+    assert missing.finding.endswith("could not be computed: one of the groups has no scores.")
+
+
 def test_compactions_stand_between_the_positions_they_part() -> None:
     segments = [0, 0, 1, 1, 4, None, 5]
     stations = tuple(

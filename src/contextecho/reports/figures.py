@@ -78,7 +78,7 @@ class Trajectory(_Figure, frozen=True, kw_only=True, tag="trajectory"):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a forest: its marks, and the contrasts written in the right margin."""
+    """One row of a forest: its marks, and the differences drawn from arm to arm."""
 
     label: str
     marks: tuple[Mark, ...]

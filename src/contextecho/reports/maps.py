@@ -13,7 +13,7 @@ from contextecho.reports.axes import axis_over
 from contextecho.reports.captions import identify, provenance, withheld
 from contextecho.reports.figures import Axis, Cloud, Mark, Point, Scatter
 from contextecho.reports.palette import ESTIMATE
-from contextecho.reports.typeset import Quantity, count, estimate
+from contextecho.reports.typeset import Quantity, count, estimate, number, sentence
 from contextecho.reports.view import View
 from contextecho.scoring import FingerprintMap, FingerprintPoint
 
@@ -39,7 +39,7 @@ def _map(view: View, found: FingerprintMap) -> Scatter:
         id=identify(FAMILY, found.target),
         family=FAMILY,
         title=f"Replies by arm: {found.target}",
-        finding=withheld(view, found.target) or _finding(separation),
+        finding=withheld(view, found.target) or _finding(separation, found.auc_by_chance),
         caption=_caption(found, clouds),
         provenance=provenance(view, "all probes", found.target),
         x=_component(clouds, found, 0),
@@ -84,7 +84,7 @@ def _separation(found: FingerprintMap) -> Mark:
         planned=found.n + found.dropped,
         unit="reply",
         quantity=Quantity.CHANCE,
-        note=None if found.auc is not None else "one of the two arms has no replies",
+        note=found.auc_note or None,
     )
 
 
@@ -94,14 +94,15 @@ def _component(clouds: tuple[Cloud, ...], found: FingerprintMap, index: int) -> 
     return axis_over(values, label, Quantity.COORDINATE)
 
 
-def _finding(separation: Mark) -> str:
+def _finding(separation: Mark, by_chance: float | None) -> str:
     if separation.value is None:
-        return f"How far the arms part could not be computed: {separation.note}."
+        why = separation.note or "the reason was not recorded"
+        return f"How far the arms part could not be computed: {why}."
+    nothing = "0.5 is no better than a coin"
+    if by_chance is not None:
+        nothing = f"arms that do not differ would show {number(by_chance, separation.quantity)}"
     text = estimate(separation.value, separation.low, separation.high, separation.quantity)
-    return (
-        f"PC1 tells a session reply from a control reply with AUC {text} "
-        "(0.5 is no better than a coin)."
-    )
+    return f"PC1 tells a session reply from a control reply with AUC {text} ({nothing})."
 
 
 def _caption(found: FingerprintMap, clouds: tuple[Cloud, ...]) -> str:
@@ -111,10 +112,13 @@ def _caption(found: FingerprintMap, clouds: tuple[Cloud, ...]) -> str:
     judge = ""
     if found.auc_judge is not None:
         judge = f" PC1 agrees with the judge's label with AUC {found.auc_judge:.2f}."
+    beware = ""
+    if found.auc is not None and found.auc_note:
+        beware = f" {sentence(found.auc_note)}"
     left_out = ""
     if found.dropped:
         left_out = f" {count(found.dropped, 'reply', 'replies')} without text left out."
     return (
         f"Six features of the text, without a judge. {shown} {count(total, 'reply', 'replies')} "
-        f"drawn; large marks are the arms' centres.{judge}{left_out}"
+        f"drawn; large marks are the arms' centres.{judge}{beware}{left_out}"
     )
