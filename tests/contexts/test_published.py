@@ -130,6 +130,18 @@ def test_a_summary_in_a_list_is_lost_and_a_row_before_a_summary_doubles_it(tmp_p
     assert text.count("Summary: told") == 2
 
 
+def test_a_prefix_of_white_space_is_no_prefix(tmp_path: Path) -> None:
+    made = claude_rows(
+        tmp_path / "s.jsonl",
+        user_row("go" + " \n" * 20_000),
+        assistant_row({"type": "text", "text": "gone"}),
+    )
+    (position,) = find_positions(made, "1")
+    assert published_text(made, 1).isspace(), "the reference's own tail of 30,000 characters"
+    snapshot = take_snapshot(made, position, load_protocol("published"), counter=EstimateCounter())
+    assert snapshot.context.messages == ()
+
+
 def test_other_formats_stand_under_the_same_headers() -> None:
     made = session(
         user("hi"), said("hello"), called("c", command="ls"), result("c", "x"), said("ok")

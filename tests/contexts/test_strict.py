@@ -72,6 +72,19 @@ def test_a_whole_summary_is_always_kept_where_the_budget_can_hold_it(long_sessio
         assert taken.summary_kept is True
 
 
+def test_a_budget_is_overrun_only_where_no_shorter_prefix_is_possible(
+    long_session: Session,
+) -> None:
+    def tokens(budget: int) -> int:
+        return snapshot_at(long_session, "381", budget=budget).tokens
+
+    # The summary alone may take three quarters, and the last message cannot be cut to the rest.
+    shortest = tokens(60)
+    assert shortest > 60
+    assert all(tokens(budget) == shortest for budget in range(60, shortest))
+    assert all(tokens(budget) <= budget for budget in range(shortest, 2 * shortest))
+
+
 def test_no_thought_of_a_real_session_is_shown(long_session: Session) -> None:
     taken = snapshot_at(long_session, "120")
     everything = "".join(message.text for message in taken.context.messages)

@@ -16,7 +16,13 @@ from contextecho.contexts.model import Context, Message, Position, Snapshot
 from contextecho.contexts.protocol import Protocol, Rendering, Unit
 from contextecho.contexts.published import published_prefix
 from contextecho.contexts.rendering import render
-from contextecho.contexts.replay import last_compaction, replay, summary_turn, turns_in_view
+from contextecho.contexts.replay import (
+    Block,
+    last_compaction,
+    replay,
+    summary_turn,
+    turns_in_view,
+)
 from contextecho.contexts.tokens import (
     CountedOnce,
     TokenCounter,
@@ -96,7 +102,11 @@ def _replay_strict(
     system: str,
     counter: TokenCounter,
 ) -> _Prefix:
-    """Summary and as many of the last blocks as the budget holds, marks and tools included."""
+    """Summary and as many of the last blocks as the budget holds, marks and tools included.
+
+    The last block always, and the summary's borders: where these alone are more
+    than the budget, they are the shortest prefix that there is.
+    """
     room = budget - context_tokens(Context(system=system), counter)
     if room < 1:
         raise UsageError(
@@ -105,26 +115,34 @@ def _replay_strict(
         )
     summary = summary_turn(session, position)
     summary_text = session.text(summary) if summary else ""
-    opening = fit_text(summary_text, room * 3 // 4, counter)
-    head = (Message(role="user", text=opening),) if opening.strip() else ()
     turns = turns_in_view(session, position)
     first = _first_loaded(turns, room * _CHARS_PER_TOKEN)
     blocks = replay(turns[first:], session.contents(turns[first:]), first=first)
-    left = room - sum(message_tokens(message, counter) for message in head)
-    while True:
-        kept = cut_to_budget(blocks, max(1, left), counter)
-        messages = [*head, *(message for block in kept for message in block.messages)]
-        context = render(
-            messages, rendering, system=system, acknowledgement=protocol.acknowledgement
-        )
-        excess = context_tokens(context, counter) - budget
-        if excess <= 0 or left <= 1:
-            break
-        left -= excess
+
+    def fill(opening: str) -> tuple[Context, list[Block]]:
+        """The context that begins with `opening`, and its blocks; too long only if it must be."""
+        head = (Message(role="user", text=opening),) if opening.strip() else ()
+        left = room - sum(message_tokens(message, counter) for message in head)
+        while True:
+            kept = cut_to_budget(blocks, max(1, left), counter)
+            messages = [*head, *(message for block in kept for message in block.messages)]
+            context = render(
+                messages, rendering, system=system, acknowledgement=protocol.acknowledgement
+            )
+            excess = context_tokens(context, counter) - budget
+            if excess <= 0 or left <= 1:
+                return context, kept
+            left -= excess
+
+    opening = fit_text(summary_text, room * 3 // 4, counter)
+    context, kept = fill(opening)
+    if opening and context_tokens(context, counter) > budget:
+        opening = fit_text(summary_text, 1, counter)
+        context, kept = fill(opening)
     cut = first > 0 or len(kept) < len(blocks)
     return _Prefix(
         context=context,
-        summary_kept=_kept(session, position, bool(head) and opening == summary_text),
+        summary_kept=_kept(session, position, bool(opening.strip()) and opening == summary_text),
         dropped_turns=kept[0].first if cut and kept else first,
     )
 
@@ -148,14 +166,14 @@ def _first_loaded(turns: Sequence[Turn], chars: int) -> int:
 def _quote_published(
     session: Session, position: Position, protocol: Protocol, chars: int, system: str
 ) -> _Prefix:
-    """The published prefix and the acknowledgement; without a prefix, no messages."""
+    """The published prefix and the acknowledgement; without a prefix, or a blank one, nothing."""
     prefix = published_prefix(session, position.row_turn, chars=chars)
     messages = (
         Message(role="user", text=prefix.text),
         Message(role="assistant", text=protocol.acknowledgement),
     )
     return _Prefix(
-        context=Context(system=system, messages=messages if prefix.text else ()),
+        context=Context(system=system, messages=messages if prefix.text.strip() else ()),
         summary_kept=_kept(session, position, prefix.summary_kept),
         dropped_turns=sum(t.line < prefix.first_line for t in turns_in_view(session, position)),
     )
