@@ -9,6 +9,7 @@ import pytest
 
 from contextecho.contexts import Arm
 from contextecho.errors import DataError
+from contextecho.stimuli import load_battery
 from contextecho.studies import load_study, study_ids
 
 TRAJECTORY = (files("contextecho.studies") / "catalog" / "trajectory.toml").read_text()
@@ -38,6 +39,27 @@ def test_trajectory_reports_the_gap_of_definition_1_and_the_anchors_effect() -> 
 def test_a_users_file_is_a_study(tmp_path: Path) -> None:
     path = own(tmp_path, ('id = "trajectory"', 'id = "mine"'))
     assert load_study(path).id == "mine"
+
+
+def test_battery_files_are_looked_for_beside_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent = "version: '1'\nlicence: CC0-1.0\nsource: me\n"
+    lent += "select: {from: identity25, stimuli: [C01]}\n"
+    (tmp_path / "mine.yaml").write_text("id: mine\n" + lent)
+    path = own(
+        tmp_path,
+        ('batteries = ["coding-self"]', 'batteries = ["mine.yaml", "coding-self"]'),
+        ('negative_controls = "negative-controls"', 'negative_controls = "mine.yaml"'),
+    )
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    study = load_study(path)
+    assert study.batteries == (str(tmp_path / "mine.yaml"), "coding-self")
+    assert study.negative_controls == str(tmp_path / "mine.yaml")
+    assert load_battery(study.batteries[0]).id == "mine"
+    (tmp_path / "own.toml").rename(tmp_path / "elsewhere" / "own.toml")
+    assert load_study("own.toml").batteries == ("mine.yaml", "coding-self")
 
 
 @pytest.mark.parametrize(

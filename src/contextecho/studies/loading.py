@@ -44,7 +44,21 @@ def load_study(id_or_path: str) -> Study:
             f'there is no study "{id_or_path}"',
             todo=f"use one of {', '.join(study_ids())}, or the path of a .toml file",
         )
-    return _read(path, str(path))
+    return _find_batteries(_read(path, str(path)), path.parent)
+
+
+def _find_batteries(study: Study, folder: Path) -> Study:
+    """The study with battery files named from where it lies, not from where it is read."""
+
+    def found(name: str) -> str:
+        return str(folder / name) if name.endswith((".yaml", ".yml")) else name
+
+    controls = study.negative_controls
+    return msgspec.structs.replace(
+        study,
+        batteries=tuple(map(found, study.batteries)),
+        negative_controls=None if controls is None else found(controls),
+    )
 
 
 def _read(file: Traversable, name: str) -> Study:

@@ -100,6 +100,8 @@ def make_plan(
         system=system,
     )
     asked = _load_batteries(study)
+    if paraphrases is not None:
+        _refuse_more_than_there_are(paraphrases, asked)
     notes += (*forks.notes, *_wording_notes(study, asked))
     return Plan(
         study=study,
@@ -296,6 +298,14 @@ def _fork_notes(
     for label, ratio in ratios.items():
         if abs(ratio - 1) > CONTROL_TOLERANCE:
             yield f"the control at {label} has {ratio:.3f} times the session's tokens"
+
+
+def _refuse_more_than_there_are(paraphrases: int, batteries: Mapping[str, Battery]) -> None:
+    most = max(len(s.wordings) for battery in batteries.values() for s in battery.stimuli)
+    if paraphrases > most:
+        raise UsageError(
+            f"{paraphrases} wordings were asked for, and only {most} exist", todo=f"use 1 to {most}"
+        )
 
 
 def _wording_notes(study: Study, batteries: Mapping[str, Battery]) -> Iterator[str]:
