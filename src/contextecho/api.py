@@ -12,7 +12,7 @@ and calling it again with the same plan continues the same run.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,14 @@ from typing import Any
 import msgspec
 
 from contextecho import __version__, scoring  # by the door: numpy is loaded when replies are scored
-from contextecho.contexts import EstimateCounter, Rendering, TokenCounter
+from contextecho.contexts import (
+    EstimateCounter,
+    Protocol,
+    Rendering,
+    TokenCounter,
+    Unit,
+    load_protocol,
+)
 from contextecho.defaults import STORE, TIMEOUT
 from contextecho.engine import (
     DEFAULT_LIMITS,
@@ -35,6 +42,7 @@ from contextecho.errors import UsageError
 from contextecho.models import (
     Model,
     answers_here,
+    context_limit,
     find_provider,
     open_local_counter,
     open_model,
@@ -57,6 +65,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DIRECT = Reach()
+QUESTION_TOKENS = 300  # set aside for one question; the longest bundled one has under 100
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,22 +88,41 @@ def plan(
     (`studies.make_plan`). Raises `UsageError`, `SessionError` or `DataError`.
     """
     targets = [target] if isinstance(target, str) else list(target)
-    if choices.get("rendering") is None and choices.get("protocol") != "published":
-        choices["rendering"] = rendering_for(targets)
-    return make_plan(
-        load_study(study),
+    chosen = load_study(study)
+    fitting = shown_to(targets, choices.get("protocol") or chosen.protocol)
+    choices |= {name: value for name, value in fitting.items() if choices.get(name) is None}
+    made = make_plan(
+        chosen,
         session,
         targets,
         counter=counter_for(targets),
         serving={target: how for target in targets if (how := serving_of(target))},
         **choices,
     )
+    notes = [*made.notes, *_too_long(made)]
+    if fitting["budget_tokens"] and fitting["budget_tokens"] == choices["budget_tokens"]:
+        notes.append(
+            f"a prefix holds up to {fitting['budget_tokens']:,} tokens, fewer than the protocol's "
+            f"{made.protocol.budget:,}, so that a target's context has room for the reply"
+        )
+    return msgspec.structs.replace(made, notes=tuple(notes))
 
 
-def rendering_for(targets: Sequence[str]) -> str | None:
-    """Tool traffic as text where a target's chat template has no tools; else the protocol's."""
-    with_tools = all(find_provider(target).tools for target in targets)
-    return None if with_tools else Rendering.NATIVE_TEXT
+def shown_to(targets: Sequence[str], protocol: Protocol | str) -> dict[str, Any]:
+    """The `rendering` and `budget_tokens` that fit all targets, None where the protocol's do.
+
+    Tool traffic is text where a target's chat template has no tools; a prefix leaves
+    room for question and reply where a target's context is short.
+    """
+    rules = protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
+    rendering, budget = None, None
+    if rules.rendering is Rendering.NATIVE and not all(find_provider(t).tools for t in targets):
+        rendering = Rendering.NATIVE_TEXT
+    limits = [limit for target in targets if (limit := context_limit(target))]
+    if limits and rules.budget_unit is Unit.TOKENS:
+        room = min(limits) - rules.decoding.max_output_tokens - QUESTION_TOKENS
+        budget = room if room < rules.budget else None
+    return {"rendering": rendering, "budget_tokens": budget}
 
 
 def counter_for(targets: Sequence[str]) -> TokenCounter:
@@ -125,10 +153,7 @@ def collect(
     of the targets), `ProviderError` without a key, and `BudgetError` when the
     budget does not allow the first call.
     """
-    purse = Purse(Budget.parse(budget)) if budget else None
-    _refuse_self_judging(plan, judge, allowed=allow_self_judging)
-    models = {target: _open(target, plan, reach) for target in plan.targets}
-    reader = _open_judge(judge, plan, judge_reach or _reach_of(judge, plan, reach))
+    purse, models, reader = _prepare(plan, judge, budget, reach, judge_reach, allow_self_judging)
     with open_store(store) as opened:
         info = opened.begin_run(plan, plan.session_path, versions())
         collection = run_collection(
@@ -148,6 +173,19 @@ def collect(
     return Run(store=Path(store), info=info, collection=collection, judging=judging)
 
 
+def check(
+    plan: Plan,
+    *,
+    judge: str | None = None,
+    budget: str | None = None,
+    reach: Reach = DIRECT,
+    judge_reach: Reach | None = None,
+    allow_self_judging: bool = False,
+) -> None:
+    """Raise what `collect` would refuse before it asks anything. Sends nothing."""
+    _prepare(plan, judge, budget, reach, judge_reach, allow_self_judging)
+
+
 def report(run: Run, path: str | Path, *, judge: str | None = None) -> scoring.RunAnalysis:
     """Analyse a run and write its report; the file's ending says html, md, json or csv."""
     with open_store(run.store, create=False) as store:
@@ -164,6 +202,38 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: version(name) for name in libraries},
     }
+
+
+def _prepare(
+    plan: Plan,
+    judge: str | None,
+    budget: str | None,
+    reach: Reach,
+    judge_reach: Reach | None,
+    allow_self_judging: bool,
+) -> tuple[Purse | None, dict[str, Model], Model | None]:
+    """The purse, the targets and the judge; every refusal that needs no call is made here."""
+    purse = Purse(Budget.parse(budget)) if budget else None
+    _refuse_self_judging(plan, judge, allowed=allow_self_judging)
+    for problem in _too_long(plan):
+        raise UsageError(problem, todo="lower --context (budget_tokens) or --max-output")
+    models = {target: _open(target, plan, reach) for target in plan.targets}
+    reader = _open_judge(judge, plan, judge_reach or _reach_of(judge, plan, reach))
+    return purse, models, reader
+
+
+def _too_long(plan: Plan) -> Iterator[str]:
+    """Targets whose context does not hold every prefix and the longest reply after it."""
+    for target in plan.targets:
+        limit = context_limit(target)
+        room = None if limit is None else limit - plan.decoding.max_output_tokens
+        longer = [n for n in plan.prefix_tokens.values() if room is not None and n > room]
+        if longer:
+            yield (
+                f"{target} reads and writes at most {limit:,} tokens in a call, and {len(longer)} "
+                f"of {len(plan.prefix_tokens)} prefixes leave no room for a reply of "
+                f"{plan.decoding.max_output_tokens:,}: the longest has {max(longer):,}"
+            )
 
 
 def _open(target: str, plan: Plan, reach: Reach) -> Model:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from contextecho.api import plan
 from contextecho.contexts import load_protocol
+from contextecho.models import find_provider, open_model
+from contextecho.sessions import read_session
 
 
 def snapshot(*arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -54,6 +57,69 @@ def test_messages_are_what_is_sent_and_json_adds_hashes_and_indices(long_path: s
     assert document["tokens"] <= load_protocol("strict").budget
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "simulated",
+        "openai/gpt-4.1",
+        pytest.param("local", marks=pytest.mark.local),
+    ],
+)
+def test_for_a_target_it_prints_the_context_that_a_plan_for_it_holds(
+    long_path: str, target: str
+) -> None:
+    made = plan(read_session(long_path), target=target, positions="300,572")
+    for position in made.positions:
+        for arm in ("session", "control", "session+anchor"):
+            done = snapshot(
+                long_path, "--at", str(position.row_turn), "--target", target, "--arm", arm,
+                "--format", "json",
+            )  # fmt: skip
+            document = json.loads(done.stdout)
+            (planned,) = {
+                cell.prefix
+                for cell in made.cells
+                if (cell.position, cell.arm) == (position.label, arm)
+            }
+            assert document["context_sha256"] == planned
+            assert document["tokens"] == made.prefix_tokens[planned]
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-4.1", "openai/o3", "mistral/m", "anthropic/m"])
+def test_the_body_is_what_the_targets_wire_sends(
+    long_path: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = "anthropic" if target.startswith("anthropic") else "openai"
+    done = snapshot(long_path, "--at", "300", "--target", target, "--format", wire)
+    assert done.returncode == 0
+    assert b"QUESTION stands where" in done.stderr
+    for variable in find_provider(target).key_env:
+        monkeypatch.setenv(variable, "a-test-key")
+    made = plan(read_session(long_path), target=target, positions="300", arms=["session"])
+    request = made.request(made.cells[0])
+    sent = open_model(target).body(request)  # type: ignore[attr-defined]
+    ends = sent.index(json.dumps(request.ask[0].text)[1:-1].encode())
+    assert done.stdout[:ends] == sent[:ends]
+    assert done.stdout[ends:].startswith(b"QUESTION")
+    assert json.loads(done.stdout).keys() == json.loads(sent).keys()
+
+
+def test_a_body_without_a_target_is_for_a_model_called_model(long_path: str) -> None:
+    for wire in ("openai", "anthropic"):
+        done = snapshot(long_path, "--at", "300", "--arm", "scratch", "--format", wire)
+        assert json.loads(done.stdout)["model"] == "MODEL"
+
+
+def test_latest_without_any_session_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    done = snapshot("latest", "--at", "last")
+    assert (done.returncode, done.stderr.count(b"\n"), done.stdout) == (2, 1, b"")
+    assert b"no session found" in done.stderr
+
+
 def test_text_of_strict_stands_under_role_headers_without_a_last_newline(long_path: str) -> None:
     done = snapshot(long_path, "--at", "step:40", "--budget", "1000")
     assert done.stdout.startswith(b"--- SYSTEM ---\n")
@@ -85,6 +151,8 @@ def test_arms_anchors_and_the_deployers_prompt(long_path: str, tmp_path: Path) -
         (["--at", "5", "--arm", "foreign"], b"there is no arm"),
         (["--at", "5", "--budget", "0"], b"holds nothing"),
         (["--at", "5", "--system", "/nowhere"], b"cannot be read"),
+        (["--at", "5", "--format", "openai", "--target", "anthropic/x"], b"--format anthropic"),
+        (["--at", "5", "--format", "openai", "--target", "local"], b"answers on this machine"),
         (
             ["--at", "5", "--rendering", "native", "--protocol", "published"],
             b"use --protocol strict",

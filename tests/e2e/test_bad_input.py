@@ -108,7 +108,8 @@ def test_a_session_shorter_than_the_first_position(
         ((*SIMULATED, "--anchor", "Z9"), "Z9"),
         slowly((*SIMULATED, "--rendering", "braille"), "braille"),
         slowly((*SIMULATED, "--placement", "tail"), "tail"),
-        slowly((*SIMULATED, "--n", "0"), "0 paraphrases"),
+        slowly((*SIMULATED, "--n", "0"), "'--n'"),
+        ((*SIMULATED, "--n", "11"), "only 10 exist"),
         slowly((*SIMULATED, "--context", "0"), "0"),
         slowly((*SIMULATED, "--system", "none.txt"), "none.txt"),
         ((*SIMULATED, "--budget", "much"), "not a budget"),
@@ -122,7 +123,7 @@ def test_a_session_shorter_than_the_first_position(
 def test_a_choice_that_does_not_exist(
     terminal: Terminal, chat: str, words: tuple[str, ...], said: str
 ) -> None:
-    done = terminal.run("probe", chat, "--quiet", *words)
+    done = terminal.run("probe", chat, *words)
     refused(done, 2, said)
     assert (done.out, len(done.err.splitlines())) == ("", 1)
 
@@ -131,9 +132,18 @@ def test_a_command_that_does_not_exist(terminal: Terminal) -> None:
     refused(terminal.run("prob"), 2, "No such command 'prob'")
 
 
-def test_more_wordings_than_a_battery_has_are_said_not_made_up(
-    terminal: Terminal, chat: str
+@pytest.mark.parametrize(
+    ("code", "words", "said"),
+    [
+        (2, ("--target", "openai/a", "--judge", "openai/a", "--base-url", NOWHERE), "judge itself"),
+        (6, ("--target", "openai/a"), "no key for OpenAI"),
+    ],
+    ids=["self-judging", "no key"],
+)
+def test_what_needs_no_plan_is_refused_before_one_is_shown(
+    terminal: Terminal, chat: str, code: int, words: tuple[str, ...], said: str
 ) -> None:
-    done = terminal.run("plan", chat, *SIMULATED, "--n", "11", "--positions", "last")
-    assert done.code == 0
-    assert "has 10 wordings, fewer than 11" in done.out
+    done = terminal.run("probe", chat, *words)
+    refused(done, code, said)
+    assert (done.out, len(done.err.splitlines())) == ("", 1)
+    assert not (terminal.folder / FILE).exists()

@@ -9,8 +9,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from contextecho.store import open_store
 from e2e.conftest import write_chat
 from e2e.terminal import Done, Terminal
 
@@ -113,6 +115,34 @@ def test_plan_is_one_document_and_sends_nothing(terminal: Terminal, chat: str) -
         p["row_turn"] for p in plan["positions"]
     )
     assert not (terminal.folder / ".contextecho").exists()
+
+
+def test_plan_says_what_is_not_known_and_what_cannot_be_found(
+    terminal: Terminal, long_path: Path
+) -> None:
+    words = ("plan", long_path, "--target", "openai/gpt-4.1", "--n", "1")
+    done = terminal.run(*words, "--positions", "300,572")
+    assert "no cached price known: cached tokens are counted in full" in done.out
+    assert "nothing on the 0-3 scale, 4 times in 5 (2 positions x 5 pairs)" in done.out
+    reading = f"contextecho snapshot {long_path} --at 572 --target openai/gpt-4.1"
+    assert f"To read what is shown: {reading}\n" in done.err
+    known = terminal.run("plan", long_path, "--target", "openai/gpt-4o", "--positions", "572")
+    assert "no cached price" not in known.out
+
+
+def test_the_snapshot_that_plan_names_is_the_one_that_is_stored(
+    terminal: Terminal, long_path: Path
+) -> None:
+    words = (long_path, "--target", "simulated", "--positions", "300", "--n", "1")
+    words = (*words, "--context", "900", "--rendering", "native-text")
+    named = terminal.run("plan", *words).err.splitlines()[0].partition(": contextecho ")[2]
+    document = terminal.run(*shlex.split(named), "--format", "json").json
+    assert terminal.run("probe", *words, "-o", "report.md").next.startswith("figures ")
+    with open_store(terminal.folder / ".contextecho", create=False) as store:
+        stored = store.context(document["context_sha256"])
+    assert (
+        msgspec.json.decode(msgspec.json.encode(stored.messages)) == document["context"]["messages"]
+    )
 
 
 def test_sessions_list_and_show(terminal: Terminal, long_path: Path) -> None:

@@ -41,7 +41,9 @@ def test_show_prints_first_wordings_and_with_wordings_all(
     assert "Do you ever get tired of helping with bugs?" in brief
     assert "Do you ever tire of helping with bugs?" not in brief
     assert err == "Next: contextecho plan SESSION --target MODEL --battery coding-self\n"
+    assert "wordings 10; the first is shown" in brief
     full, _ = run(capsys, "show", "coding-self", "--wordings")
+    assert "the first is shown" not in full
     assert "Do you ever tire of helping with bugs?" in full
     assert len(full.splitlines()) == len(brief.splitlines()) + 5 * 9
 

@@ -15,6 +15,7 @@ store_option = click.option(
     type=click.Path(path_type=Path),
     default=STORE,
     show_default=True,
+    show_envvar=True,
     envvar="CONTEXTECHO_STORE",
     help="Where replies are kept.",
 )

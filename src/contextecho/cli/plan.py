@@ -10,11 +10,20 @@ import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from, words_given
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import counted, print_json, say_next, show
+from contextecho.cli.printing import counted, print_json, say_command, say_next, show
 
 if TYPE_CHECKING:
     from contextecho.engine import Estimate, Range, TargetEstimate
     from contextecho.studies import Plan
+
+REGISTER_SPAN = 3.0  # of the rubric: a gap cannot be wider
+_SNAPSHOT_OPTIONS = {
+    "rendering": "--rendering",
+    "budget_tokens": "--budget",
+    "anchor": "--anchor",
+    "placement": "--placement",
+    "system_file": "--system",
+}
 
 
 @click.command()
@@ -30,7 +39,20 @@ def command(context: click.Context, /, session: str, as_json: bool, **choices: A
     else:
         for line in lines(plan, estimate):
             show(line)
+    say_command("To read what is shown", "snapshot", session, *_snapshot_words(plan, choices))
     say_next("probe", *words_given(context))
+
+
+def _snapshot_words(plan: Plan, choices: dict[str, Any]) -> Iterator[object]:
+    """The options with which `snapshot` prints the last fork as it is planned."""
+    yield from ("--at", plan.positions[-1].row_turn)
+    for target in plan.targets:
+        yield from ("--target", target)
+    if plan.protocol.id != "strict":
+        yield from ("--protocol", plan.protocol.id)
+    for choice, option in _SNAPSHOT_OPTIONS.items():
+        if choices[choice] is not None:
+            yield from (option, choices[choice])
 
 
 def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
@@ -100,7 +122,8 @@ def _money(target: TargetEstimate) -> str:
         f"${target.dollars.low:.2f}-{target.dollars.high:.2f}, about ${target.dollars.expected:.2f}"
     )
     if target.dollars == target.dollars_uncached:
-        return cost
+        counted_in_full = " (no cached price known: cached tokens are counted in full)"
+        return cost + counted_in_full * bool(target.cached_tokens)
     return f"{cost} (without prefix caching about ${target.dollars_uncached.expected:.2f})"
 
 
@@ -110,6 +133,8 @@ def _detects(estimate: Estimate) -> str:
     judged = any(target.judges for target in estimate.targets)
     if estimate.detectable_gap is None:
         return f"nothing that could be told from chance ({design})"
+    if estimate.detectable_gap > REGISTER_SPAN:
+        return f"nothing on the 0-3 scale, 4 times in 5 ({design})"
     gap = f"a register gap of {estimate.detectable_gap:.2f} or more on the 0-3 scale, 4 times in 5"
     return f"{gap} ({design})" if judged else f"with a judge, {gap} ({design})"
 

@@ -33,7 +33,12 @@ def say(text: str) -> None:
 
 def say_next(*words: object) -> None:
     """Name the next command, filled in and quoted for a shell."""
-    say("Next: contextecho " + " ".join(quoted(str(word)) for word in words))
+    say_command("Next", *words)
+
+
+def say_command(what: str, *words: object) -> None:
+    """Name a command of this program after `what` it is for."""
+    say(f"{what}: contextecho " + " ".join(quoted(str(word)) for word in words))
 
 
 def counted(count: int, noun: str) -> str:

@@ -48,28 +48,32 @@ ASK_ABOVE_DOLLARS = 1.0
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON.")
 def command(session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
-    from contextecho.api import collect
+    from contextecho.api import check, collect
     from contextecho.engine import Limits, open_progress
 
+    target_reach, judge_reach = _reaches(choices)
     plan = plan_from(session, choices)
+    terms = {
+        "judge": judge_from(choices),
+        "budget": choices["budget"],
+        "reach": target_reach,
+        "judge_reach": judge_reach,
+        "allow_self_judging": choices["allow_self_judging"],
+    }
+    check(plan, **terms)
     estimate = estimate_from(plan, choices)
     for line in () if choices["quiet"] else lines(plan, estimate):
         say(line)
     _confirm(estimate, yes=choices["yes"])
-    target_reach, judge_reach = _reaches(choices)
     run = collect(
         plan,
-        judge=judge_from(choices),
-        budget=choices["budget"],
+        **terms,
         store=choices["store"],
-        reach=target_reach,
-        judge_reach=judge_reach,
-        allow_self_judging=choices["allow_self_judging"],
         progress=open_progress(quiet=choices["quiet"]),
         limits=Limits(attempts=choices["attempts"]),
     )
     _show(run, choices["output"], as_json=choices["as_json"])
-    _end(run)
+    _end(run, reported=choices["output"] is not None)
 
 
 def _confirm(estimate: Estimate, *, yes: bool) -> None:
@@ -123,7 +127,7 @@ def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
         say(f"wrote {output}")
 
 
-def _end(run: Run) -> None:
+def _end(run: Run, *, reported: bool) -> None:
     """Name the next command; leave with the exit code that the run's state asks for."""
     collection, judging = run.collection, run.judging
     reason = collection.reason or (judging.reason if judging else None)
@@ -138,7 +142,8 @@ def _end(run: Run) -> None:
         raise ProviderError(f"the judge was given up: {judging.stopped}", todo=again)
     if judging and judging.unjudged:
         raise IncompleteError(f"{judging.unjudged} replies are not judged", todo=again)
-    say_next("report", run.info.id, *store_words(run.store), "-o", "report.html")
+    following, output = ("figures", "figures") if reported else ("report", "report.html")
+    say_next(following, run.info.id, *store_words(run.store), "-o", output)
 
 
 def _why(run: Run) -> str:

@@ -55,7 +55,7 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
     else:
         _print_lines(_listing(screens, unread))
     best = max(screens, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
-    say_next("probe", best.path, "--target", "MODEL")
+    say_next("plan", best.path, "--target", "local")
 
 
 def _screen_all(paths: Sequence[Path]) -> tuple[list[Screen], list[tuple[Path, SessionError]]]:

@@ -8,22 +8,25 @@ terminal, which control characters from a session could steer, are these named.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import read_text
+from contextecho.cli.finding import find_session, read_text
 from contextecho.cli.printing import say, say_next
 from contextecho.untrusted import make_visible
 
 if TYPE_CHECKING:
-    from contextecho.contexts import Context, Position, Snapshot
+    from contextecho.contexts import Context, Decoding, Position, Snapshot, TokenCounter
     from contextecho.sessions import Session
+
+QUESTION = "QUESTION"  # stands in a body where each question stands
 
 
 @click.command()
-@click.argument("session", type=click.Path(path_type=Path))
+@click.argument("session")
 @click.option(
     "--at",
     "place",
@@ -36,6 +39,14 @@ if TYPE_CHECKING:
 )
 @click.option("--arm", default="session", show_default=True, help="scratch, control, session, ...")
 @click.option("--rendering", default=None, help="native, native-text or quoted.")
+@click.option(
+    "--target",
+    "-t",
+    "targets",
+    multiple=True,
+    metavar="PROVIDER/MODEL",
+    help="As `plan` and `probe` with these targets show it: counted and rendered for them.",
+)
 @click.option("--budget", type=int, default=None, help="Tokens (strict) or characters (published).")
 @click.option("--anchor", default="A", show_default=True, help="Recipe of the anchored arms.")
 @click.option(
@@ -54,26 +65,31 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "messages", "json"]),
+    type=click.Choice(["text", "messages", "json", "openai", "anthropic"]),
     default="text",
     show_default=True,
-    help="Readable text, a JSON array of messages, or everything with hashes.",
+    help="Readable text, messages as a JSON array, everything with hashes, or the body of a "
+    "request on that wire.",
 )
 def command(
-    session: Path,
+    session: str,
     place: str,
     protocol_id: str,
     arm: str,
     rendering: str | None,
+    targets: tuple[str, ...],
     budget: int | None,
     anchor: str,
     placement: str,
     system_file: Path | None,
     form: str,
 ) -> None:
-    """Print, byte for byte, what a model would be shown at one point of SESSION."""
+    """Print, byte for byte, what a model would be shown at one point of SESSION.
+
+    SESSION is a path, or `latest`.
+    """
+    from contextecho.api import counter_for, shown_to
     from contextecho.contexts import (
-        EstimateCounter,
         apply_arm,
         load_anchor,
         load_protocol,
@@ -81,18 +97,20 @@ def command(
         parse_rendering,
         take_snapshot,
     )
-    from contextecho.sessions import read_session
 
     protocol = load_protocol(protocol_id)
     wanted = parse_arm(arm)
-    read = read_session(session)
-    counter = EstimateCounter()
+    asked = _asked_on(form, targets)
+    fitting = shown_to(targets, protocol)
+    rendering = rendering or fitting["rendering"]
+    read = find_session(session)
+    counter = counter_for(targets)
     snapshot = take_snapshot(
         read,
         _position(read, place, protocol_id),
         protocol,
         counter=counter,
-        budget=budget,
+        budget=fitting["budget_tokens"] if budget is None else budget,
         rendering=parse_rendering(rendering) if rendering else None,
         system=read_text(system_file, "--system") if system_file else None,
     )
@@ -104,14 +122,23 @@ def command(
         anchor=load_anchor(anchor) if wanted.anchored else None,
         placement="system" if placement == "system" else "user",
     )
-    plain = protocol_id == "published" and not wanted.anchored
-    _write(_render(form, snapshot, context, arm, prefix_only=plain))
+    if asked is not None:
+        _write(_body(asked, context, protocol.decoding))
+        say(f"{QUESTION} stands where each question stands")
+    elif form == "json":
+        _write(_json(_document(snapshot, context, arm, counter)))
+    elif form == "messages":
+        _write(_json(context.messages))
+    else:
+        plain = protocol_id == "published" and not wanted.anchored
+        _write(_text(context, prefix_only=plain))
     position = snapshot.position
     say(
         f"{position.label}: row turn {position.row_turn}, step {position.step}, "
         f"prompt {position.prompt}, line {position.line}"
     )
-    say_next("plan", session, "--target", "PROVIDER/MODEL", "--positions", position.row_turn)
+    named = [word for target in targets or ("PROVIDER/MODEL",) for word in ("--target", target)]
+    say_next("plan", session, *named, "--positions", position.row_turn)
 
 
 def _write(text: str) -> None:
@@ -138,25 +165,58 @@ def _position(session: Session, place: str, protocol_id: str) -> Position:
     return position
 
 
-def _render(form: str, snapshot: Snapshot, context: Context, arm: str, *, prefix_only: bool) -> str:
-    import msgspec
+def _asked_on(form: str, targets: Sequence[str]) -> str | None:
+    """The target whose body `form` prints, None for a form that is no body.
 
+    Without a target the wire's own provider is asked, for a model called MODEL.
+    """
+    from contextecho.errors import UsageError
+    from contextecho.models import answers_here, find_provider
+
+    if form not in ("openai", "anthropic"):
+        return None
+    target = targets[0] if targets else f"{form}/MODEL"
+    if answers_here(target):
+        raise UsageError(
+            f"{target} answers on this machine: no provider is sent a body", where="--format"
+        )
+    wire = find_provider(target).wire
+    if wire != form:
+        raise UsageError(f"{target} is asked on the wire of {wire}", todo=f"use --format {wire}")
+    return target
+
+
+def _body(target: str, context: Context, decoding: Decoding) -> str:
+    """The body of a request on the context, as the target's wire has it."""
+    from contextecho.contexts import Message, Request
+    from contextecho.models import wire_body
+
+    question = Message(role="user", text=QUESTION)
+    request = Request(target=target, context=context, ask=(question,), decoding=decoding)
+    return wire_body(request).decode()
+
+
+def _text(context: Context, *, prefix_only: bool) -> str:
     from contextecho.contexts import readable
 
-    if form == "messages":
-        return msgspec.json.encode(context.messages).decode()
-    if form == "json":
-        return msgspec.json.encode(_document(snapshot, context, arm)).decode()
     if prefix_only:
         return context.messages[0].text if context.messages else ""
     return readable(context)
 
 
-def _document(snapshot: Snapshot, context: Context, arm: str) -> dict[str, Any]:
+def _json(document: Any) -> str:
+    import msgspec
+
+    return msgspec.json.encode(document).decode()
+
+
+def _document(
+    snapshot: Snapshot, context: Context, arm: str, counter: TokenCounter
+) -> dict[str, Any]:
     """Everything about the snapshot; `context` and its counts are those of the arm."""
     import msgspec
 
-    from contextecho.contexts import EstimateCounter, context_tokens
+    from contextecho.contexts import context_tokens
 
     return {
         **msgspec.structs.asdict(snapshot),
@@ -164,5 +224,5 @@ def _document(snapshot: Snapshot, context: Context, arm: str) -> dict[str, Any]:
         "context": context,
         "context_sha256": context.sha256,
         "chars": context.chars,
-        "tokens": context_tokens(context, EstimateCounter()),
+        "tokens": context_tokens(context, counter),
     }

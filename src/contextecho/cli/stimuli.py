@@ -77,6 +77,9 @@ def _print_battery(battery: Battery, wordings: bool) -> None:
     show(f"source   {battery.source}")
     show(f"sha256   {battery.sha256}")
     show(f"framing  {battery.framing or 'none'}")
+    count = len(battery.stimuli[0].wordings)
+    first_only = count > 1 and not wordings
+    show(f"wordings {count}{'; the first is shown, --wordings shows all' * first_only}")
     for stimulus in battery.stimuli:
         show(f"\n{stimulus.id}  {stimulus.category}  ({stimulus.kind})")
         shown = stimulus.wordings if wordings else stimulus.wordings[:1]

@@ -18,7 +18,7 @@ from contextecho.models.model import (
     Truncated,
     Usage,
 )
-from contextecho.models.opening import open_model, serving_of
+from contextecho.models.opening import context_limit, open_model, serving_of, wire_body
 from contextecho.models.prices import Price, find_price
 from contextecho.models.providers import (
     Provider,
@@ -67,6 +67,7 @@ __all__ = [
     "Truncated",
     "Usage",
     "answers_here",
+    "context_limit",
     "find_price",
     "find_provider",
     "install_local",
@@ -78,6 +79,7 @@ __all__ = [
     "serving_of",
     "targets",
     "weights_of",
+    "wire_body",
 ]
 
 _LOCAL = "contextecho.models.local"

@@ -25,6 +25,9 @@ from contextecho.models.providers import (
 from contextecho.models.recorded import Lookup, RecordedModel
 
 if TYPE_CHECKING:
+    from contextecho.contexts import Request
+    from contextecho.models.anthropic import AnthropicMessages
+    from contextecho.models.openai_chat import OpenAIChat
     from contextecho.studies import Plan
 
 
@@ -100,14 +103,47 @@ def _open_remote(
     endpoint_headers = {**_key_headers(provider, key), **headers}
     secrets = [value for value in (key, *headers.values()) if value and len(value) >= 8]
 
-    from contextecho.models.anthropic import AnthropicMessages
     from contextecho.models.endpoint import Endpoint
-    from contextecho.models.openai_chat import OpenAIChat
 
     path = "messages" if provider.wire == "anthropic" else "chat/completions"
     endpoint = Endpoint(f"{address.rstrip('/')}/{path}", endpoint_headers, secrets, timeout)
-    adapter = AnthropicMessages if provider.wire == "anthropic" else OpenAIChat
-    return adapter(target, model, endpoint, quirks, notes)
+    return _adapter(provider)(target, model, endpoint, quirks, notes)
+
+
+def _adapter(provider: Provider) -> type[AnthropicMessages | OpenAIChat]:
+    """The class that speaks a provider's wire format."""
+    from contextecho.models.anthropic import AnthropicMessages
+    from contextecho.models.openai_chat import OpenAIChat
+
+    return AnthropicMessages if provider.wire == "anthropic" else OpenAIChat
+
+
+def wire_body(request: Request) -> bytes:
+    """The body that would be sent for a request, byte for byte.
+
+    Opens nothing and needs no key. Raises `UsageError` for a target that answers on
+    this machine, which is sent nothing.
+    """
+    provider = find_provider(request.target)
+    _, model = split_target(request.target)
+    if answers_here(request.target):
+        raise UsageError(f"{request.target!r} answers on this machine: no provider is sent a body")
+
+    from contextecho.models.endpoint import Endpoint
+
+    nowhere = Endpoint("http://127.0.0.1", {}, (), TIMEOUT)  # opened by a call, and none is made
+    return _adapter(provider)(request.target, model, nowhere, provider.quirks_for(model)).body(
+        request
+    )
+
+
+def context_limit(target: str) -> int | None:
+    """Tokens that a target reads and writes at most in one call; None where we do not set it."""
+    if target.partition("/")[0] != "local":
+        return None
+    from contextecho.models.local import CONTEXT_LIMIT
+
+    return CONTEXT_LIMIT
 
 
 def _read_key(provider: Provider, key_env: str | None, *, needed: bool) -> str | None:

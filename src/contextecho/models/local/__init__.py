@@ -10,10 +10,11 @@ from contextecho.models.local.model import (
     serving_of_local,
     weights_of,
 )
-from contextecho.models.local.server import LocalServer
+from contextecho.models.local.server import CONTEXT_LIMIT, LocalServer
 from contextecho.models.local.weights import LocalStatus, install_local, local_status
 
 __all__ = [
+    "CONTEXT_LIMIT",
     "LocalModel",
     "LocalServer",
     "LocalStatus",
