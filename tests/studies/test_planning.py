@@ -93,7 +93,7 @@ def test_published_sends_one_wording_and_says_how_far_its_control_is_off(
     assert made.decoding.temperature is None
     (ratio,) = made.control_ratio.values()
     assert abs(ratio - 1) > 0.02
-    assert any("times the session's tokens" in note for note in made.notes)
+    assert any("times the session's tokens, counted by estimate" in note for note in made.notes)
 
 
 def test_arms_that_are_left_out_take_their_contrasts_with_them_and_it_is_said(
@@ -110,6 +110,20 @@ def test_what_the_session_could_not_give_is_in_the_notes(long_session: Session) 
     assert any("row turns from the border" in note for note in made.notes)
     assert any("compaction summary is not wholly in view" in note for note in made.notes)
     assert all("\n" not in note for note in made.notes)
+
+
+def test_a_budget_that_no_prefix_fits_is_said_with_what_the_prefix_holds(
+    long_session: Session,
+) -> None:
+    made = plan(long_session, positions="100,300", budget_tokens=60)
+    for snapshot in made.snapshots:
+        label, held = snapshot.position.label, snapshot.tokens
+        assert held > 60
+        assert (
+            f"{label} holds {held} tokens, more than the budget of 60: "
+            "no shorter prefix is possible there"
+        ) in made.notes
+    assert not any("more than the budget" in note for note in plan(long_session).notes)
 
 
 def test_a_plan_is_the_same_twice_and_survives_storage(long_session: Session) -> None:

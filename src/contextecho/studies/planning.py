@@ -295,9 +295,17 @@ def _fork_notes(
                 f"{snapshot.position.label} holds {snapshot.tokens} of {limit} tokens: the message "
                 "before them is longer than the rest of the budget"
             )
+        if unit is Unit.TOKENS and snapshot.tokens > limit:
+            yield (
+                f"{snapshot.position.label} holds {snapshot.tokens} tokens, more than the budget "
+                f"of {limit}: no shorter prefix is possible there"
+            )
     for label, ratio in ratios.items():
         if abs(ratio - 1) > CONTROL_TOLERANCE:
-            yield f"the control at {label} has {ratio:.3f} times the session's tokens"
+            yield (
+                f"the control at {label} has {ratio:.3f} times the session's tokens, "
+                f"counted by {snapshots[0].counter}"
+            )
 
 
 def _refuse_more_than_there_are(paraphrases: int, batteries: Mapping[str, Battery]) -> None:
