@@ -91,6 +91,43 @@ async def test_nobody_listening_is_unreachable_and_stops_the_target(ask: Ask, ke
     assert reply.stops_target
 
 
+@pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+async def test_tls_to_a_plain_port_says_so(ask: Ask, keys: str, said: bytes) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(said)
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with (
+        server,
+        open_model("openai/gpt-4.1", base_url=f"https://127.0.0.1:{port}/v1") as model,
+    ):
+        reply = await model.answer(ask("openai/gpt-4.1"))
+    assert isinstance(reply, Failed)
+    assert reply.kind is FailureKind.UNREACHABLE
+    assert "does not answer in TLS" in reply.message
+
+
+def test_a_user_in_the_base_url_and_a_key_are_one_line(keys: str) -> None:
+    with pytest.raises(UsageError, match="user name or password") as caught:
+        open_model("openai/gpt-4.1", base_url="http://me:hidden@127.0.0.1:1/v1")
+    assert "hidden" not in str(caught.value)
+    assert keys not in str(caught.value)
+
+
+async def test_a_user_in_the_base_url_without_a_key_is_sent(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    async with FakeProvider() as provider:
+        url = provider.url.replace("//", "//me:hidden@")
+        async with open_model("openai/gpt-4.1", base_url=url) as model:
+            await model.answer(ask("openai/gpt-4.1"))
+    assert provider.headers[0]["authorization"].startswith("Basic ")
+
+
 async def test_a_host_name_that_cannot_be_is_unreachable(ask: Ask, keys: str) -> None:
     for host in ("exämple..com", "a" * 70 + ".com"):
         async with open_model("openai/gpt-4.1", base_url=f"http://{host}/v1") as model:

@@ -232,6 +232,15 @@ def test_settings_that_do_not_exist_are_usage_errors(text: str) -> None:
         parse_process(text)
 
 
+@pytest.mark.parametrize(
+    "setting",
+    ["gap=nan", "gap=inf", "gaps.coding=nan", "length_sd=nan", "length.session=inf", "base=-inf"],
+)
+def test_a_setting_that_is_not_finite_is_a_usage_error(setting: str) -> None:
+    with pytest.raises(UsageError, match="finite"):
+        parse_process(setting)
+
+
 def test_no_opening_contains_another() -> None:
     openings = [text for level in load_sentences().levels.values() for text in level]
     assert not [(a, b) for a in openings for b in openings if a != b and a in b]

@@ -20,6 +20,10 @@ from contextecho.errors import UsageError
 from contextecho.models.failures import clean, read_failure
 from contextecho.models.model import Failed, FailureKind, Refusal
 
+# What OpenSSL calls an answer that is not TLS at all.
+_PLAIN = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
+_NO_TLS = "the port does not answer in TLS; if it is a plain one, write http:// for https://"
+
 
 class Exchange(msgspec.Struct, frozen=True):
     """A 200 answer: its bytes, and the seconds from sending to the last byte."""
@@ -36,8 +40,15 @@ class Endpoint:
     ) -> None:
         """`secrets` are blotted out of every message; `timeout` is for a whole call, in seconds."""
         self.host = _host_of(url)
+        if "@" in urlsplit(url).netloc and "authorization" in map(str.lower, headers):
+            raise UsageError(
+                "the base URL holds a user name or password, and a key is sent as well",
+                where=self.host,
+                todo="give one of them: take what stands before @ out of the URL",
+            )
         self.secrets = tuple(secrets)
         self._url = url
+        self._tls = urlsplit(url).scheme == "https"
         self._headers = {
             "content-type": "application/json",
             "user-agent": f"contextecho/{__version__}",
@@ -56,7 +67,7 @@ class Endpoint:
                     return Exchange(data, time.perf_counter() - started)
                 return read_failure(response.status, response.headers, data, self.secrets)
         except (aiohttp.ClientError, OSError, UnicodeError) as error:
-            kind, what = _what_broke(error, self._timeout)
+            kind, what = _what_broke(error, self._timeout, self._tls)
             return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))
 
     def _open(self) -> aiohttp.ClientSession:
@@ -91,15 +102,19 @@ def _host_of(url: str) -> str:
     return host if port is None else f"{host}:{port}"
 
 
-def _what_broke(error: Exception, timeout: float) -> tuple[FailureKind, str]:
+def _what_broke(error: Exception, timeout: float, tls: bool) -> tuple[FailureKind, str]:
     if isinstance(error, TimeoutError):
         return FailureKind.SERVER, f"no complete answer within {timeout:g} seconds"
     if isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):
-        return FailureKind.UNREACHABLE, "no trusted TLS connection"
+        cause = error.os_error if isinstance(error, aiohttp.ClientConnectorSSLError) else error
+        plain = getattr(cause, "reason", None) in _PLAIN
+        return FailureKind.UNREACHABLE, _NO_TLS if plain else "no trusted TLS connection"
     if isinstance(error, (aiohttp.ClientConnectorDNSError, aiohttp.InvalidURL, UnicodeError)):
         return FailureKind.UNREACHABLE, "no such host"
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno
+        if not number and tls:
+            return FailureKind.UNREACHABLE, _NO_TLS  # it hung up at our first bytes
         reason = os.strerror(number) if number else "no reason given"
         return FailureKind.UNREACHABLE, f"cannot connect ({reason})"
     return FailureKind.SERVER, "the connection broke before the answer was complete"

@@ -49,6 +49,11 @@ class SimulatedProcess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     truncation: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            numbers = value.values() if isinstance(value, Mapping) else (value,)
+            if not all(map(math.isfinite, numbers)):
+                raise UsageError(f"{name} of the simulated process is not a finite number")
         rates = (*self.compliance.values(), self.refusal, self.empty, self.truncation)
         if any(not 0 <= rate <= 1 for rate in (*rates, self.restoration)):
             raise UsageError("a rate of the simulated process is not between 0 and 1")
