@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from contextecho.contexts import Arm
 from contextecho.errors import UsageError
 from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Truncated
+from contextecho.reports import brief, render
 from contextecho.scoring import Contrast, Measure, RunAnalysis, analyse_run, score_run
 from contextecho.store import Store
 from contextecho.studies import Cell
@@ -44,6 +45,20 @@ def _level(cell: Cell) -> float:
     """Register written into the verdicts: the session arm loses 1, or 2 at the last position."""
     lost = {"P00": 1, "P01": 1, "P02": 2}[cell.position] if cell.arm is Arm.SESSION else 0
     return 3.0 - lost
+
+
+def test_the_embedded_models_numbers_are_never_shown_without_its_caveat(store: Store) -> None:
+    analysis = analyse_run(store, collect(store, make_plan(targets=("local",)), _by_arm))
+    assert any("nothing about large models" in note for note in analysis.notes)
+    said = render(analysis, "md").split("To be read with it:")[1].split("###")[0]
+    assert "local: a 135M-parameter model shows that everything works" in said
+    assert "local: it is served with a bias towards ending its reply" in said
+    assert "nothing about large models" in brief(analysis)
+
+
+def test_other_targets_have_no_such_caveat(store: Store) -> None:
+    analysis = analyse_run(store, collect(store, make_plan(), _by_arm))
+    assert not any("135M" in note for note in analysis.notes)
 
 
 def test_the_register_gap_is_definition_1_on_paired_cells(store: Store) -> None:

@@ -18,7 +18,7 @@ from contextecho.models.model import (
     Truncated,
     Usage,
 )
-from contextecho.models.opening import context_limit, open_model, serving_of, wire_body
+from contextecho.models.opening import context_limit, notes_of, open_model, serving_of, wire_body
 from contextecho.models.prices import Price, find_price
 from contextecho.models.providers import (
     Provider,
@@ -72,6 +72,7 @@ __all__ = [
     "find_provider",
     "install_local",
     "local_status",
+    "notes_of",
     "open_local_counter",
     "open_model",
     "provider_ids",

@@ -187,6 +187,15 @@ def serving_of(target: str) -> str:
     return "; ".join(_peculiarities(target, provider, provider.quirks_for(split_target(target)[1])))
 
 
+def notes_of(target: str) -> tuple[str, ...]:
+    """What to read the answers of a target with, where we supply its model. Opens nothing."""
+    if target.partition("/")[0] != "local":
+        return ()
+    from contextecho.models.local import notes_of_local
+
+    return notes_of_local(target)
+
+
 def _notes(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
     """What the user must know about how this target is asked."""
     notes = _peculiarities(target, provider, quirks)

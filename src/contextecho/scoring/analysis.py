@@ -13,6 +13,7 @@ from itertools import groupby
 
 from contextecho.contexts import Arm
 from contextecho.errors import UsageError
+from contextecho.models import notes_of
 from contextecho.scoring.billing import billing_of, mismatches
 from contextecho.scoring.contrasts import contrasts_of
 from contextecho.scoring.examples import choose_examples
@@ -113,6 +114,8 @@ def _notes(
             yield f"verdicts of {other.judge} ({other.version}) are stored and not used here"
     if used and used.self_judged:
         yield f"{used.judge} judged replies of its own model: self-judged, not independent"
+    for target in run.targets:
+        yield from (f"{target}: {note}" for note in notes_of(target))
     yield from _truncation(cells)
     for target in run.targets:
         if all(found.target != target for found in fingerprints):

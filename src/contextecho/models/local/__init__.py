@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextecho.models.local.model import (
     LocalModel,
     LocalTokenCounter,
+    notes_of_local,
     open_local,
     open_local_counter,
     serving_of_local,
@@ -21,6 +22,7 @@ __all__ = [
     "LocalTokenCounter",
     "install_local",
     "local_status",
+    "notes_of_local",
     "open_local",
     "open_local_counter",
     "serving_of_local",

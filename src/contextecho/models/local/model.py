@@ -40,7 +40,7 @@ class LocalModel(OpenAIChat):
         self._server: LocalServer | None = server
         endpoint = Endpoint(f"{server.base_url}/chat/completions", {}, (), timeout)
         self._embedded = target == "local"
-        super().__init__(target, target, endpoint, Quirks(), _NOTES if self._embedded else ())
+        super().__init__(target, target, endpoint, Quirks(), notes_of_local(target))
 
     async def answer(self, request: Request) -> Reply:
         """Ask once. Tool calls in the history are refused: its chat template drops them."""
@@ -101,6 +101,11 @@ def serving_of_local(target: str) -> str:
         f"{path.name}, SHA-256 {SMOLLM2.sha256[:12]}, "
         f"with {bias:+g} on the logit of token {token}, which ends a reply"
     )
+
+
+def notes_of_local(target: str) -> tuple[str, ...]:
+    """What to read the answers of a local target with; of weights of the user's own, nothing."""
+    return _NOTES if target == "local" else ()
 
 
 def open_local_counter(target: str = "local") -> LocalTokenCounter:
