@@ -62,6 +62,23 @@ def test_a_model_outside_the_table_opens_with_a_note(monkeypatch: pytest.MonkeyP
             "openrouter/qwen/qwen3-235b-a22b-instruct-2507",
         ),
         ("local", "local"),
+        (
+            "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "anthropic/claude-sonnet-4-5",
+        ),
+        ("bedrock/meta.llama3-3-70b-instruct-v1:0", "x/meta-llama/Llama-3.3-70B-Instruct"),
+        ("vertex/claude-sonnet-4-5@20250929", "anthropic/claude-sonnet-4-5"),
+        ("google/gemini-2.5-pro-preview-05-06", "google/gemini-2.5-pro"),
+        ("google/gemini-2.5-flash-preview-09-2025", "google/gemini-2.5-flash"),
+        ("openrouter/deepseek/deepseek-chat-v3-0324", "deepseek/deepseek-chat"),
+        ("x/deepseek-ai/DeepSeek-V3-0324", "together/deepseek-ai/DeepSeek-V3"),
+        ("vllm/Qwen/Qwen2.5-7B-Instruct-AWQ", "together/Qwen/Qwen2.5-7B-Instruct"),
+        ("vllm/Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "together/Qwen/Qwen2.5-7B-Instruct-Turbo"),
+        ("vllm/x/Llama-3.1-8B-Instruct-INT4", "vllm/x/Llama-3.1-8B-Instruct-FP8-dynamic"),
+        ("vllm/x/Llama-3.1-8B-Instruct-quantized.w4a16", "vllm/x/Llama-3.1-8B-Instruct"),
+        ("vllm/x/Llama-3.1-8B-Instruct-Q4_K_M-GGUF", "vllm/x/Llama-3.1-8B-Instruct-4bit"),
+        (" openai/gpt-4.1 ", "openai/gpt-4.1"),
+        ("openai/ gpt-4.1", "openai/gpt-4.1"),
     ],
 )
 def test_one_model_under_two_names_is_the_same(a: str, b: str) -> None:
@@ -81,6 +98,10 @@ def test_the_papers_23_targets_are_23_models() -> None:
         ("anthropic/claude-opus-4-1", "anthropic/claude-opus-4-5"),
         ("simulated/gap=0.3", "simulated/judge"),
         ("local", "local/other.gguf"),
+        ("x/deepseek-ai/DeepSeek-V3-0324", "x/deepseek-ai/DeepSeek-V2-0628"),
+        ("openai/gpt-4o", "openai/gpt-4o-mini-2024-07-18"),
+        ("bedrock/us.anthropic.claude-opus-4-1-20250805-v1:0", "anthropic/claude-sonnet-4-1"),
+        ("mistral/mistral-large-2512", "mistral/mistral-small-2506"),
     ],
 )
 def test_two_models_are_not_the_same(a: str, b: str) -> None:

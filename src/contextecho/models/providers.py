@@ -116,8 +116,21 @@ def find_provider(target: str) -> Provider:
 # These answer on this machine and may stand alone: `local`, `simulated`.
 _OURS = ("local", "simulated", "recorded")
 
-_SNAPSHOT = re.compile(r"-(latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}|v\d+:\d+)$")
-_SERVING = re.compile(r"(?<=-instruct)(-\d{4})?-(turbo|tput|lite|fp8)$")
+# Where a cloud says who made a model, and in which region it runs: `us.anthropic.`.
+_VENDOR = re.compile(r"^(?:[a-z][a-z-]*\.)+(?=[a-z])")
+# What may end a name without making it another model.
+_ENDINGS = re.compile(
+    r"(?:@.*"  # Vertex: @20250929, @default
+    r"|-v\d+:\d+"  # Bedrock
+    r"|:.*"  # OpenRouter: :free
+    r"|-(?:preview|exp)(?:-\d{2}-\d{2}|-\d{2}-\d{4})?"
+    r"|-(?:latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}|00\d)"
+    r"|(?<=-instruct)(?:-\d{4})?-(?:turbo|tput|lite)"
+    # How the weights are packed.
+    r"|[-_.](?:awq|gptq|gguf|mlx|exl[23]|bnb|hf|dynamic|quantized|[48]-?bits?|(?:mx|nv)?fp(?:4|8|16|32)"
+    r"|bf16|nf4|int[48]|w\d+a\d+|i?q\d(?:_[a-z0-9]+)*))$"
+)
+_VERSION = re.compile(r"-v\d+$")
 
 
 def answers_here(target: str) -> bool:
@@ -128,17 +141,28 @@ def answers_here(target: str) -> bool:
 def same_model(a: str, b: str) -> bool:
     """Whether two targets are one model: the same name through any provider or snapshot.
 
-    Dated snapshots, `latest` aliases and serving variants (`-turbo`, `:free`)
-    count as the same model, because this decides whether a model would judge
-    itself: the doubtful case is refused.
+    Dated snapshots, previews, `latest` aliases, regions and vendors of a cloud, serving
+    variants (`-turbo`, `:free`) and quantised weights count as the same model, because
+    this decides whether a model would judge itself: the doubtful case is refused.
     """
-    return _family(a) == _family(b)
+    (one, one_bare), (other, other_bare) = _family(a), _family(b)
+    return one in (other, other_bare) or one_bare == other
 
 
-def _family(target: str) -> str:
-    provider, _, model = target.partition("/")
+def _family(target: str) -> tuple[str, str]:
+    """What is left of a name: as it is, and without the `-v3` that stood before a date."""
+    provider, _, model = target.strip().partition("/")
     if provider in _OURS:
-        return target
-    name = model.rsplit("/", 1)[-1].lower().split(":", 1)[0].replace(".", "-")
-    name = _SERVING.sub("", name)
-    return _SNAPSHOT.sub("", name)
+        return target.strip(), target.strip()
+    name = _VENDOR.sub("", model.rsplit("/", 1)[-1].strip().lower())
+    dated = False
+    while ending := _ENDINGS.search(name, 1):
+        dated = dated or ending[0][1:].isdigit()
+        name = name[: ending.start()]
+    bare = _VERSION.sub("", name) if dated else name
+    return _letters(name), _letters(bare)
+
+
+def _letters(name: str) -> str:
+    """Letters and digits only: `llama-3.3`, `llama3-3` and `Llama_3.3` are one."""
+    return re.sub(r"[^a-z0-9]", "", name)
