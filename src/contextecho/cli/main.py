@@ -6,9 +6,12 @@ each command lives in the file that `COMMANDS` names, as an object `command`.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -63,8 +66,10 @@ def app() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; turn our errors into one line and their exit code."""
+    _accept_any_text()
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
+        click.echo(nl=False)  # flushes: a full disk is told of here, not when the interpreter ends
     except ContextEchoError as error:
         click.echo(f"contextecho: {one_line(str(error))}", err=True)
         sys.exit(error.exit_code)
@@ -79,6 +84,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        where = error.filename or "the output"
+        click.echo(f"contextecho: {one_line(str(where))}: {reason}", err=True)
+        _forget_output()
+        sys.exit(2)
+
+
+def _accept_any_text() -> None:
+    """Write what the encoding of stdout or stderr lacks as an escape, as its code point."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_output() -> None:
+    """What could not be written is not tried again when the interpreter ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show(error: click.ClickException) -> None:

@@ -6,6 +6,7 @@ The one thing to know: text from sessions, models and files is untrusted; `show`
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -13,12 +14,15 @@ import click
 
 from contextecho.untrusted import make_visible
 
+_SURROGATES = re.compile("[\ud800-\udfff]+")
+
 
 def print_json(document: Any) -> None:
     """Print one JSON document, indented, on stdout."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    plain = _encodable(msgspec.to_builtins(document))
+    click.echo(msgspec.json.format(msgspec.json.encode(plain), indent=2))
 
 
 def show(text: str = "") -> None:
@@ -38,7 +42,7 @@ def say_next(*words: object) -> None:
 
 def say_command(what: str, *words: object) -> None:
     """Name a command of this program after `what` it is for."""
-    say(f"{what}: contextecho " + " ".join(quoted(str(word)) for word in words))
+    say(f"{what}: contextecho " + " ".join(shlex.quote(str(word)) for word in words))
 
 
 def counted(count: int, noun: str) -> str:
@@ -47,6 +51,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
-def quoted(word: str) -> str:
-    """A word as a shell takes it; placeholders in capitals stay as they are."""
-    return word if word.isupper() else shlex.quote(word)
+def _encodable(value: Any) -> Any:
+    """The same value in JSON's types, with marks for lone surrogates, which UTF-8 cannot hold.
+
+    A file name that is not UTF-8 holds them: it may be any bytes but NUL and the slash.
+    """
+    if isinstance(value, str):
+        return _SURROGATES.sub(lambda found: make_visible(found[0]), value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value

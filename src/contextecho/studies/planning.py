@@ -37,6 +37,7 @@ from contextecho.errors import UsageError
 from contextecho.sessions import Session
 from contextecho.stimuli import Battery, load_battery
 from contextecho.studies.model import Cell, Plan, Study
+from contextecho.untrusted import make_visible
 
 _THIN = 0.5
 """Share of the budget below which a snapshot that was cut is worth a note."""
@@ -108,7 +109,7 @@ def make_plan(
         protocol=rules,
         session=session.id,
         session_sha256=session.sha256,
-        session_path=str(session.path),
+        session_path=make_visible(str(session.path)),  # a name need not be UTF-8
         targets=tuple(dict.fromkeys(targets)),
         positions=tuple(snapshot.position for snapshot in forks.snapshots),
         snapshots=forks.snapshots,

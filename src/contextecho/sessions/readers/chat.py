@@ -23,6 +23,7 @@ from contextecho.sessions.jsontext import BROKEN, decode_json, elements, members
 from contextecho.sessions.model import Content, Kind, Session, Span, Speaker, Turn
 from contextecho.sessions.stamp import Stamp, reopen
 from contextecho.sessions.tally import Tally
+from contextecho.untrusted import make_visible
 
 NAME: Final = "chat"
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -74,7 +75,7 @@ def read(path: Path) -> Session:
     if not index.turns or not index.turns[-1].step:
         raise SessionError("holds no conversation: no message of a model", where=str(path))
     return Session(
-        id=path.stem,
+        id=make_visible(path.stem),
         path=path,
         format=NAME,
         sha256=hashlib.sha256(data).hexdigest(),

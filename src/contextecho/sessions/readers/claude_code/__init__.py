@@ -31,6 +31,7 @@ from contextecho.sessions.readers.claude_code.sidechains import sidechains_besid
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
 from contextecho.sessions.stamp import Stamp, sha256_of
 from contextecho.sessions.tally import Tally
+from contextecho.untrusted import make_visible
 
 NAME: Final = "claude-code"
 _BUFFER: Final = 1 << 20
@@ -70,7 +71,7 @@ def read(path: Path) -> Session:
     inside = tuple(assembly.sidechains.sidechains(path))
     if not turns or not turns[-1].step:
         raise _no_conversation(path, assembly, sidechains=len(inside))
-    session_id = assembly.session_id or path.stem
+    session_id = assembly.session_id or make_visible(path.stem)
     return Session(
         id=session_id,
         path=path,
