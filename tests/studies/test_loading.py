@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from importlib.resources import files
 from pathlib import Path
 
@@ -41,6 +42,12 @@ def test_a_users_file_is_a_study(tmp_path: Path) -> None:
     assert load_study(path).id == "mine"
 
 
+def test_a_byte_order_mark_costs_nothing(tmp_path: Path) -> None:
+    path = Path(own(tmp_path))
+    path.write_bytes(BOM_UTF8 + path.read_bytes())
+    assert load_study(str(path)) == load_study("trajectory")
+
+
 def test_battery_files_are_looked_for_beside_the_study(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +82,8 @@ def test_battery_files_are_looked_for_beside_the_study(
         ('anchor = "A"', 'anchor = "Z"', '`anchor` is "Z"'),
         ('protocol = "strict"', 'protocol = "loose"', '`protocol` is "loose"'),
         ('anchor_placement = "user"', 'anchor_placement = "top"', '`anchor_placement` is "top"'),
+        ('minus_from = "control"', 'minus_from = "session"', "contrasts.gap takes arm session"),
+        ('id = "restoration"', 'id = "gap"', '`contrasts.id` is "gap" more than once'),
         ('id = "gap"', 'id = "gap"\nsign = 1', "unknown keys: contrasts.sign"),
         ('id = "trajectory"', "id = trajectory", "cannot be read as TOML"),
     ],

@@ -63,7 +63,7 @@ def _find_batteries(study: Study, folder: Path) -> Study:
 
 def _read(file: Traversable, name: str) -> Study:
     try:
-        content = tomllib.loads(file.read_bytes().decode())
+        content = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
         _refuse_unknown(content, name)
         study = msgspec.convert({**_NONE, **content}, Study)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -90,6 +90,17 @@ def _check(study: Study, name: str) -> None:
         for contrast in study.contrasts
         for arm in (contrast.minus_from, contrast.minus)
         if arm not in study.arms
+    ]
+    problems += [
+        f"contrasts.{contrast.id} takes arm {contrast.minus} from itself"
+        for contrast in study.contrasts
+        if contrast.minus_from == contrast.minus
+    ]
+    ids = [contrast.id for contrast in study.contrasts]
+    problems += [
+        f'`contrasts.id` is "{twice}" more than once'
+        for twice in sorted(set(ids))
+        if ids.count(twice) > 1
     ]
     if not study.arms:
         problems.append("`arms` is empty")
