@@ -23,7 +23,7 @@ import msgspec
 
 from contextecho.contexts.model import Message, Position, ToolCall
 from contextecho.contexts.wording import wording
-from contextecho.sessions import Compaction, Content, Kind, Session, Turn
+from contextecho.sessions import Compaction, CompactionKind, Content, Kind, Session, Turn
 
 _NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _TOOL_NAME_CHARS = 64
@@ -83,7 +83,7 @@ def last_compaction(session: Session, position: Position) -> Compaction | None:
     before = [
         compaction
         for compaction in session.compactions
-        if compaction.line <= position.line and compaction.kind != "microcompaction"
+        if compaction.line <= position.line and compaction.kind is not CompactionKind.MICRO
     ]
     return before[-1] if before else None
 

@@ -22,7 +22,7 @@ import msgspec
 
 from contextecho.scoring.confounders import confounders_of
 from contextecho.scoring.features import FEATURE_NAMES, Features, measure_features
-from contextecho.sessions import Kind, Session, Speaker, Turn
+from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn
 
 LABEL = "a screen, never a diagnosis"
 WINDOWS = 12  # about as many as the paper has positions
@@ -131,7 +131,7 @@ def screen_session(session: Session) -> Screen:
         steps=session.steps,
         row_turns=session.row_turns,
         compactions=len(session.full_compactions),
-        microcompactions=sum(c.kind == "microcompaction" for c in session.compactions),
+        microcompactions=sum(c.kind is CompactionKind.MICRO for c in session.compactions),
         models=session.models,
         versions=session.versions,
         texts={voice: sum(u.voice is voice for u in utterances) for voice in Voice},

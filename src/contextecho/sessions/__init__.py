@@ -17,6 +17,7 @@ from contextecho.sessions.discovery import (
 from contextecho.sessions.example import example_session
 from contextecho.sessions.model import (
     Compaction,
+    CompactionKind,
     Content,
     Kind,
     Session,
@@ -31,6 +32,7 @@ from contextecho.sessions.reading import read_session
 
 __all__ = [
     "Compaction",
+    "CompactionKind",
     "Content",
     "FoundSession",
     "Kind",

@@ -43,6 +43,14 @@ class Speaker(StrEnum):
     SUMMARISER = "summariser"  # a model call that wrote a compaction summary
 
 
+class CompactionKind(StrEnum):
+    """What the client did to the context."""
+
+    FULL = "compaction"  # the conversation was replaced by a summary
+    MICRO = "microcompaction"  # tool results were cleared, the conversation is unbroken
+    CONTINUATION = "continuation"  # the file begins with the summary of one that it does not hold
+
+
 class Span(msgspec.Struct, frozen=True, gc=False):
     """Where the content of a turn lies: the record's bytes, then the part in it."""
 
@@ -91,9 +99,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     tokens_after: int | None = None
     summary: int | None = None  # index into `Session.turns` of the summary turn
     kept: tuple[int, ...] = ()  # indices of earlier turns that stayed verbatim after the summary
-    kind: str = "compaction"
-    # "microcompaction": tool results cleared, conversation unbroken
-    # "continuation": the file begins with the summary of a conversation it does not hold
+    kind: CompactionKind = CompactionKind.FULL
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,7 +180,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def full_compactions(self) -> tuple[Compaction, ...]:
         """Compactions that replaced the conversation by a summary."""
-        return tuple(c for c in self.compactions if c.kind == "compaction")
+        return tuple(c for c in self.compactions if c.kind is CompactionKind.FULL)
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """Load the content of these turns from the file, in the order given.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from contextecho.sessions.model import Compaction, Turn
+from contextecho.sessions.model import Compaction, CompactionKind, Turn
 from contextecho.sessions.readers.claude_code.branches import Branches
 from contextecho.sessions.readers.claude_code.records import CompactMetadata
 
@@ -57,7 +57,7 @@ class Compactions:
                 trigger=said.trigger,
                 tokens_before=before,
                 tokens_after=after,
-                kind="microcompaction",
+                kind=CompactionKind.MICRO,
             )
         )
 
@@ -68,7 +68,8 @@ class Compactions:
             self._open = None
             return
         if turn == 0:
-            self.found.append(replace(here, row_turn=0, summary=turn, kind="continuation"))
+            kind = CompactionKind.CONTINUATION
+            self.found.append(replace(here, row_turn=0, summary=turn, kind=kind))
             return
         self.segment += 1
         # The summary's own row is not part of what it replaced.
