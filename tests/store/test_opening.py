@@ -3,6 +3,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -82,3 +85,79 @@ def test_a_directory_that_cannot_be_made_is_a_data_error(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot be opened"):
         open_store(tmp_path / "file" / "store")
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """As a user whom file modes bind; nothing to do where we are one."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def shown() -> Iterator[Path]:
+    """A store with one run, in a directory that everybody may read and nobody may write."""
+    if os.name != "posix":
+        pytest.skip("file modes are POSIX")
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        with open_store(directory) as store:
+            store.begin_run(make_plan(), "s", {})
+        yield directory
+        directory.chmod(0o755)
+
+
+def close_to_writers(directory: Path) -> None:
+    for file in directory.iterdir():
+        file.chmod(0o444)
+    directory.chmod(0o555)
+
+
+def test_a_read_only_store_can_be_read_and_says_so_when_written(shown: Path):
+    close_to_writers(shown)
+    with unprivileged():
+        with open_store(shown, create=False) as store:
+            run = store.find_run()
+            assert store.plan(run.id) == make_plan()
+            with pytest.raises(DataError, match="the store is read-only"):
+                store.begin_run(make_plan(), "s", {})
+            with pytest.raises(DataError, match="no lock can be made"), store.collecting(run.id):
+                pass
+        with pytest.raises(DataError, match="the store is read-only"):
+            open_store(shown)
+    assert [file.name for file in shown.iterdir()] == ["store.sqlite"]
+
+
+def test_a_read_only_file_in_a_writable_directory_can_be_read(shown: Path):
+    shown.chmod(0o777)
+    (shown / "store.sqlite").chmod(0o444)
+    with unprivileged(), open_store(shown, create=False) as store:
+        assert store.find_run()
+
+
+def test_a_read_only_store_with_replies_in_its_log_is_not_read_without_them(shown: Path):
+    (shown / "store.sqlite-wal").write_bytes(b"frames")
+    close_to_writers(shown)
+    with unprivileged(), pytest.raises(DataError, match="still in store"):
+        open_store(shown, create=False)
+
+
+def test_a_read_only_store_of_an_older_schema_says_what_to_do(shown: Path):
+    with sqlite3.connect(shown / "store.sqlite") as db:
+        db.execute("PRAGMA user_version = 0")
+    db.close()
+    close_to_writers(shown)
+    with unprivileged(), pytest.raises(DataError, match="brought up to date"):
+        open_store(shown, create=False)
+
+
+def test_a_directory_that_may_not_be_entered_is_a_data_error(shown: Path):
+    shown.chmod(0o700 if not os.geteuid() else 0)
+    with unprivileged(), pytest.raises(DataError, match="cannot be opened"):
+        open_store(shown, create=False)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -39,6 +40,28 @@ def ask(store: Store, run: RunInfo, request: Request, reply: Reply) -> str:
 
 def answer(text: str = "I have no preferences.") -> Answer:
     return Answer(text=text, stop_reason="stop", usage=USAGE, served_model="one-2026", seconds=0.25)
+
+
+def test_a_store_that_breaks_while_it_is_open_is_a_data_error(
+    store: Store, run: RunInfo, plan: Plan
+):
+    file = store._file
+    for part in (file, file.with_name(f"{file.name}-wal")):
+        part.write_bytes(b"\xff" * max(8192, part.stat().st_size))
+    with pytest.raises(DataError, match="the store cannot be written"):
+        store.open_attempt(run.id, plan.request(plan.cells[0]))
+
+
+def test_a_store_deleted_while_it_is_open_is_not_written_on(store: Store, run: RunInfo, plan: Plan):
+    if os.name != "posix":
+        pytest.skip("Windows deletes no open file")
+    attempt = store.open_attempt(run.id, plan.request(plan.cells[0]))
+    store._file.unlink()
+    with pytest.raises(DataError, match="moved or deleted"):
+        store.settle(attempt, answer())
+    store._file.write_bytes(b"")  # another file of the same name is not it either
+    with pytest.raises(DataError, match="moved or deleted"):
+        store.open_attempt(run.id, plan.request(plan.cells[1]))
 
 
 def test_same_plan_continues_the_same_run(store: Store, run: RunInfo):

@@ -35,7 +35,7 @@ def _acquire(file: Path) -> sqlite3.Connection:
     """A connection in an exclusive transaction on the file that bears this name now."""
     while True:
         file.touch()  # opens no file that exists: closing it again would drop a lock on it
-        named = _identity(file)
+        named = identity(file)
         db = sqlite3.connect(file, timeout=0, isolation_level=None)
         try:
             db.execute("PRAGMA journal_mode = OFF")  # nothing is written: no second file
@@ -43,12 +43,12 @@ def _acquire(file: Path) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             db.close()
             raise LockedError from error
-        if named is not None and _identity(file) == named:
+        if named is not None and identity(file) == named:
             return db
         db.close()
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def identity(file: Path) -> tuple[int, int] | None:
     """What tells a file from another of the same name; None when there is none."""
     try:
         found = file.stat()

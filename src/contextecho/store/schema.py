@@ -121,6 +121,18 @@ def migrate(db: sqlite3.Connection, where: str) -> None:
     db.execute("COMMIT")
 
 
+def check_current(db: sqlite3.Connection, where: str) -> None:
+    """Raise `DataError` unless a database that cannot be written has the current schema."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    _check_owner(db, where, version)
+    if version < len(MIGRATIONS):
+        raise DataError(
+            "the store is read-only and must first be brought up to date",
+            where=where,
+            todo="copy it to a place that can be written",
+        )
+
+
 def _check_owner(db: sqlite3.Connection, where: str, version: int) -> None:
     owner: int = db.execute("PRAGMA application_id").fetchone()[0]
     tables: int = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from contextecho.contexts import Context, Request
 from contextecho.errors import DataError, UsageError
 from contextecho.models import Failed, FailureKind, Reply
 from contextecho.store import rows
-from contextecho.store.lock import LockedError, exclusive
+from contextecho.store.lock import LockedError, exclusive, identity
 from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
 from contextecho.studies import Cell, Plan
 
@@ -40,6 +40,8 @@ _KEEP_REPLY = (
     " WHERE NOT reply.settled"
 )
 
+COPY_IT = "copy it to a place that can be written, or name another --store"
+
 
 class Store:
     """An open store. Made by `open_store`; used from one thread."""
@@ -48,6 +50,7 @@ class Store:
         """`db` is in autocommit mode, migrated; `file` is where it lies."""
         self._db = db
         self._file = file
+        self._opened = identity(file)
         self._blobs: set[str] = set()  # contexts known to be kept already
 
     def __enter__(self) -> Store:
@@ -144,15 +147,21 @@ class Store:
 
         Raises `UsageError` while another process holds it.
         """
-        try:
-            with exclusive(self._file.with_name(f"{self._file.stem}-{run_id}.lock")):
-                yield
-        except LockedError as error:
-            raise UsageError(
-                f"another process is collecting run {run_id}",
-                where=str(self._file),
-                todo="wait for it, or stop it; nothing is lost",
-            ) from error
+        lock = self._file.with_name(f"{self._file.stem}-{run_id}.lock")
+        with ExitStack() as held:
+            try:
+                held.enter_context(exclusive(lock))
+            except LockedError as error:
+                raise UsageError(
+                    f"another process is collecting run {run_id}",
+                    where=str(self._file),
+                    todo="wait for it, or stop it; nothing is lost",
+                ) from error
+            except OSError as error:
+                raise DataError(
+                    f"no lock can be made: {error.strerror}", where=str(lock), todo=COPY_IT
+                ) from error
+            yield
 
     # Cells and replies
 
@@ -292,7 +301,13 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All or nothing. A full disk or a lock held too long becomes a `DataError`."""
+        """All or nothing. What SQLite cannot do with the file becomes a `DataError`."""
+        if identity(self._file) != self._opened:  # SQLite would go on in a file without a name
+            raise DataError(
+                "the store was moved or deleted while it was in use",
+                where=str(self._file),
+                todo="put it back and give the same command again",
+            )
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -303,7 +318,13 @@ class Store:
                 self._blobs.clear()
                 raise
             self._db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+            raise  # a defect of ours
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY:
+                raise DataError(
+                    "the store is read-only", where=str(self._file), todo=COPY_IT
+                ) from error
             raise DataError(
                 f"the store cannot be written: {error}", where=str(self._file)
             ) from error
