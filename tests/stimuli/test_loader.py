@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,12 @@ def test_half_of_a_character_is_refused_like_a_control_character(tmp_path: Path,
     }[key]
     (tmp_path / "mine.yaml").write_text(spelt)
     assert key in refusal(tmp_path / "mine.yaml")
+
+
+@pytest.mark.parametrize("name", [os.fsdecode(b"caf\xe9.yaml"), "a\u202eb.yaml"])
+def test_a_file_name_that_a_plan_cannot_hold_or_show_is_refused(tmp_path: Path, name: str) -> None:
+    path = battery_file(tmp_path).rename(tmp_path / name)
+    assert "rename it" in refusal(path)
 
 
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from contextecho.errors import DataError
 from contextecho.stimuli.model import Battery, Stimulus, StimulusKind
 from contextecho.stimuli.source import BatterySource, Reference, parse_source
+from contextecho.untrusted import make_visible
 
 _BUNDLED = files("contextecho.stimuli") / "data"
 _SUFFIXES = (".yaml", ".yml")
@@ -41,6 +42,10 @@ def load_battery(id_or_path: str | Path) -> Battery:
     if not (Path(name).exists() or name.endswith(_SUFFIXES) or isinstance(id_or_path, Path)):
         known = ", ".join(battery_ids())
         raise DataError(f'no battery "{name}"', todo=f"one of {known}, or the path of a YAML file")
+    if make_visible(name) != name:  # a plan holds the name, and a report shows it
+        raise DataError(
+            "its name holds characters that cannot be shown", where=name, todo="rename it"
+        )
     battery = _resolve(_file_bytes(Path(name)), name)
     if battery.id in battery_ids():
         raise DataError(f'id: "{battery.id}" is a bundled battery', where=name, todo="rename yours")
