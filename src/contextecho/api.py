@@ -62,6 +62,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     key_env: str | None = None
     headers: Mapping[str, str] = {}
     timeout: float = TIMEOUT  # seconds, of one call
+    replay: Path | None = None  # a store whose replies stand for the model's: nobody is asked
 
 
 DIRECT = Reach()
@@ -237,6 +238,8 @@ def _too_long(plan: Plan) -> Iterator[str]:
 
 
 def _open(target: str, plan: Plan, reach: Reach) -> Model:
+    if reach.replay is not None:
+        return open_model(target, lookup=open_store(reach.replay, create=False).reply)
     if answers_here(target):
         return open_model(target, simulated=plan, timeout=reach.timeout)
     return open_model(
@@ -253,9 +256,10 @@ def _open_judge(judge: str | None, plan: Plan, reach: Reach) -> Model | None:
 
 
 def _reach_of(judge: str | None, plan: Plan, reach: Reach) -> Reach:
-    """The targets' own way for a judge of the same provider; else straight to its provider."""
+    """The targets' own way for a replay or a judge of the same provider; else straight there."""
     providers = {target.partition("/")[0] for target in plan.targets}
-    return reach if judge and judge.partition("/")[0] in providers else DIRECT
+    same = judge is not None and judge.partition("/")[0] in providers
+    return reach if same or reach.replay else DIRECT
 
 
 def _refuse_self_judging(plan: Plan, judge: str | None, *, allowed: bool) -> None:

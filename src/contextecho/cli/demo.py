@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from contextecho.cli.options import store_option
 from contextecho.cli.plan import lines
 from contextecho.cli.printing import say, say_next
 from contextecho.errors import ProviderError
@@ -66,8 +67,7 @@ class Speed(msgspec.Struct, frozen=True):
     show_default=True,
     help="Where the report goes.",
 )
-@click.option("--store", type=click.Path(path_type=Path), default=".contextecho",
-              show_default=True, help="Where replies are kept.")  # fmt: skip
+@store_option
 def command(target: str, judge: str | None, output: Path, store: Path) -> None:
     """Probe the bundled session with the embedded model and write report.html. Takes minutes."""
     from contextecho.api import collect, report

@@ -35,9 +35,19 @@ ASK_ABOVE_DOLLARS = 1.0
 @click.option("--header", "headers", multiple=True, metavar="NAME: VALUE", help="Extra header.")
 @click.option("--judge-base-url", help="The judge's server, if it is another one.")
 @click.option("--judge-key-env", metavar="NAME", help="Variable that holds the judge's key.")
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path),
+    metavar="STORE",
+    help="Take replies and verdicts from this store; ask nobody.",
+)
 @click.option("--allow-self-judging", is_flag=True, help="Let a target judge itself; marked.")
 @click.option(
-    "--timeout", type=float, default=TIMEOUT, show_default=True, help="Of a call, seconds."
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
+    default=TIMEOUT,
+    show_default=True,
+    help="Of a call, seconds.",
 )
 @click.option(
     "--attempts", type=click.IntRange(1), default=ATTEMPTS, show_default=True, help="A request."
@@ -95,6 +105,7 @@ def _reaches(choices: dict[str, Any]) -> tuple[Reach, Reach | None]:
         key_env=choices["key_env"],
         headers=dict(map(_header, choices["headers"])),
         timeout=choices["timeout"],
+        replay=choices["replay"],
     )
     if choices["judge_base_url"] is None and choices["judge_key_env"] is None:
         return targets, None
