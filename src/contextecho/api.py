@@ -88,6 +88,12 @@ def plan(
     budget_tokens, anchor, placement, system, padding, max_output_tokens
     (`studies.make_plan`). Raises `UsageError`, `SessionError` or `DataError`.
     """
+    known = make_plan.__kwdefaults__.keys()
+    if unknown := sorted(choices.keys() - known):
+        raise UsageError(
+            f"a plan has no choice {', '.join(unknown)}",
+            todo=f"known are {', '.join(sorted(known))}",
+        )
     targets = [target] if isinstance(target, str) else list(target)
     chosen = load_study(study)
     fitting = shown_to(targets, choices.get("protocol") or chosen.protocol)
