@@ -88,7 +88,7 @@ def plan(
     budget_tokens, anchor, placement, system, padding, max_output_tokens
     (`studies.make_plan`). Raises `UsageError`, `SessionError` or `DataError`.
     """
-    known = make_plan.__kwdefaults__.keys()
+    known = (make_plan.__kwdefaults__ or {}).keys()
     if unknown := sorted(choices.keys() - known):
         raise UsageError(
             f"a plan has no choice {', '.join(unknown)}",
