@@ -136,7 +136,7 @@ def read_message(exchange: Exchange) -> Reply:
     """A 200 answer of the messages endpoint as a reply."""
     try:
         message = _decode(exchange.body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return foreign_answer(exchange.body, "a message", exchange.seconds)
     text = "".join(block.text for block in message.content if block.type == "text")
     reason = word(message.stop_reason)

@@ -123,7 +123,7 @@ def _error_of(body: bytes) -> tuple[str, str]:
     """`(code, message)` from the shapes that providers use, or what kind of page came."""
     try:
         data: Any = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):  # the latter: nested deeper than anyone means
+    except (msgspec.DecodeError, ValueError, RecursionError):  # not JSON, not UTF-8, or too deep
         if _is_page(body):
             return "", "the server answered with an HTML page"
         return "", body[:2000].decode("utf-8", "replace")

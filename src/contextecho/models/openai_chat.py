@@ -153,7 +153,7 @@ def read_completion(exchange: Exchange, secrets: tuple[str, ...] = ()) -> Reply:
     """A 200 answer of a chat-completions endpoint as a reply."""
     try:
         completion = _decode(exchange.body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return foreign_answer(exchange.body, "a chat completion", exchange.seconds)
     error = completion.error or (completion.choices[0].error if completion.choices else None)
     if error:
