@@ -8,6 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from contextecho.sessions import Content, Kind, Turn
+
 _serial = count(1)
 
 
@@ -61,6 +63,15 @@ def write(folder: Path, records: Sequence[Any]) -> Path:
     path = folder / "session.jsonl"
     path.write_bytes(b"".join(r if isinstance(r, bytes) else line(r) for r in records))
     return path
+
+
+def check_lengths(turns: Sequence[Turn], contents: Sequence[Content]) -> None:
+    """`chars` is the length of the text, or what was written for it, which is never less."""
+    for turn, content in zip(turns, contents, strict=True):
+        if turn.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT):
+            assert turn.chars >= len(content.text), turn
+        else:
+            assert turn.chars == len(content.text), turn
 
 
 def chained(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

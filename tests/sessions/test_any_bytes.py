@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, read_session
-from sessions.building import assistant, call, line, queue, record, result, user
+from sessions.building import assistant, call, check_lengths, line, queue, record, result, user
 
 QUIET = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -88,7 +88,7 @@ def check(path: Path, data: bytes) -> None:
 
 def check_session(session: Session, size: int) -> None:
     contents = list(session.contents(session.turns))
-    assert [len(c.text) for c in contents] == [t.chars for t in session.turns]
+    check_lengths(session.turns, contents)
     for content in contents:
         content.text.encode("utf-8")
     for _, row in session.source.records(1, size + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextecho.sessions import Kind, Session, Speaker
-from sessions.building import assistant, call, queue, record, result, user
+from sessions.building import assistant, call, line, queue, record, result, user
 
 
 def human(session: Session) -> list[str]:
@@ -129,6 +129,20 @@ def test_the_reason_of_a_rejection_is_the_humans(read) -> None:
         True,
     ]
     assert sum(turn.kind is Kind.TOOL_RESULT for turn in session.turns) == 4
+
+
+def test_words_in_a_result_are_found_however_its_letters_are_written(read) -> None:
+    plain = (
+        "The user doesn't want to proceed with this tool use. "
+        "To tell you how to proceed, the user said:\nleave it"
+    )
+    row = line(user([result("@")]))
+    for letter in range(3):
+        escaped = plain[:letter] + f"\\u{ord(plain[letter]):04x}" + plain[letter + 1 :]
+        written = escaped.replace("\n", "\\n").encode()
+        session = read(user("a"), assistant(call()), row.replace(b"@", written))
+        quoted = [turn for turn in session.turns if turn.quoted]
+        assert [session.text(turn) for turn in quoted] == ["leave it"]
 
 
 def test_a_tool_that_prints_a_rejection_is_no_human(read) -> None:

@@ -296,3 +296,31 @@ def test_times_are_seconds_in_utc(read, written: object, seconds: float | None) 
     session = read(user("a", timestamp=written), assistant("b"))
     assert session.turns[0].time == seconds
     assert session.prompts == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "chars", "text"),
+    [
+        ("plain", 5, "plain"),
+        ('a\n"b"', 8, 'a\n"b"'),  # as written: a\\n\\"b\\"
+        ("é→", 5, "é→"),  # two bytes and three
+        ("", 0, ""),
+        (None, 0, ""),
+        (7, 0, ""),
+        ([{"type": "text", "text": "é"}, {"type": "image", "source": {"data": "A" * 99}}], 1, "é"),
+        (["bare", {"type": "text", "text": "x"}, 3], 6, "bare\nx"),
+    ],
+)
+def test_a_result_that_is_one_string_is_measured_as_written(
+    read, content: object, chars: int, text: str
+) -> None:
+    session = read(user("a"), assistant(call()), user([result(content)]))
+    turn = session.turns[2]
+    assert (turn.kind, turn.chars, session.text(turn)) == (Kind.TOOL_RESULT, chars, text)
+
+
+def test_a_result_with_bytes_that_are_no_text_is_shown_with_marks_for_them(read) -> None:
+    rows = line(user([result("abc")])).replace(b"abc", b"a\xffc")
+    session = read(user("a"), assistant(call()), rows)
+    assert texts(session)[2] == "a\ufffdc"
+    assert session.skipped == ()

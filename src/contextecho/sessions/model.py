@@ -63,7 +63,9 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
     """One piece of one message: a text, a thought, a tool call, a tool result, a summary.
 
     Turns of one assistant message share `message`; `chars` is the length of the
-    text in characters (for a tool call, of its arguments as written in the file).
+    text in characters, except in Claude Code's files for a tool call's arguments
+    and a tool result that is one string: there it is the bytes as written in the
+    file (escapes counted, quotes not), which is never less and needs no decoding.
     """
 
     kind: Kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from threading import Thread
 from typing import BinaryIO, Final
 
 import msgspec
@@ -27,8 +28,35 @@ class Stamp(msgspec.Struct, frozen=True):
         return cls(status.st_size, status.st_mtime_ns)
 
 
-def sha256_of(path: Path, size: int) -> str:
-    """SHA-256 of the first `size` bytes of a file. Made to run beside the indexing."""
+class HashBeside:
+    """SHA-256 of the first `size` bytes of a file, found in a thread beside the indexing.
+
+    A bare thread: an executor would import more than all the rest of a reader.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path = path
+        self._size = size
+        self._found = ""
+        self._error: OSError | None = None
+        self._thread = Thread(target=self._run)
+        self._thread.start()
+
+    def result(self) -> str:
+        """The digest in hexadecimal, once it is known. Raises `OSError` from reading."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._found
+
+    def _run(self) -> None:
+        try:
+            self._found = _sha256_of(self._path, self._size)
+        except OSError as error:
+            self._error = error
+
+
+def _sha256_of(path: Path, size: int) -> str:
     digest = hashlib.sha256()
     block = memoryview(bytearray(min(size, _BLOCK)))
     with path.open("rb", buffering=0) as file:

@@ -13,7 +13,6 @@ the conversation. What each module knows:
 from __future__ import annotations
 
 from array import array
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -29,13 +28,12 @@ from contextecho.sessions.readers.claude_code.records import (
 )
 from contextecho.sessions.readers.claude_code.sidechains import sidechains_beside
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
-from contextecho.sessions.stamp import Stamp, sha256_of
+from contextecho.sessions.stamp import HashBeside, Stamp
 from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "claude-code"
 _BUFFER: Final = 1 << 20
-_IN_A_ROW: Final = 1 << 17  # bytes
 
 
 def sniff(head: bytes) -> bool:
@@ -49,9 +47,9 @@ def read(path: Path) -> Session:
     tally = Tally()
     assembly = Assembly(tally)
     line_offsets = array("Q")
-    with path.open("rb", buffering=_BUFFER) as file, ThreadPoolExecutor(1) as beside:
+    with path.open("rb", buffering=_BUFFER) as file:
         stamp = Stamp.of(file)
-        sha256 = beside.submit(sha256_of, path, stamp.size)
+        sha256 = HashBeside(path, stamp.size)
         offset = 0
         for number, line in enumerate(file, 1):
             if offset + len(line) > stamp.size:  # the client is writing: read no further

@@ -13,8 +13,18 @@ from msgspec.structs import replace
 
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Kind, Speaker
-from contextecho.sessions.readers.claude_code.records import NOTHING, Block, Message, Record
-from contextecho.sessions.readers.claude_code.speakers import speak, words_in_result
+from contextecho.sessions.readers.claude_code.records import (
+    NOTHING,
+    Block,
+    Message,
+    Record,
+    decode_blocks,
+)
+from contextecho.sessions.readers.claude_code.speakers import (
+    may_hold_words,
+    speak,
+    words_in_result,
+)
 
 # Looked up once: a member costs more to find in its enum class than a part does to make.
 CALL: Final = Kind.TOOL_CALL
@@ -25,6 +35,7 @@ HUMAN: Final = Speaker.HUMAN
 MODEL: Final = Speaker.MODEL
 TOOL: Final = Speaker.TOOL
 
+_HEAD: Final = 64  # bytes of a result that show whether it must be decoded
 _PICTURES: Final = frozenset({"image", "document"})
 _SILENT: Final = frozenset({"tool_reference", "fallback"})  # known, and no part of what is said
 
@@ -35,7 +46,7 @@ class Part(Struct, gc=False):
     kind: Kind
     speaker: Speaker
     text: str = ""
-    arguments: Raw = NOTHING  # of a tool call, as written in the file
+    written: Raw = NOTHING  # as in the file: a call's arguments, a result that is one string
     tool: str | None = None
     call_id: str | None = None
     is_error: bool = False
@@ -44,10 +55,10 @@ class Part(Struct, gc=False):
 
     @property
     def chars(self) -> int:
-        """Characters of the text, or of the arguments as written."""
-        if self.arguments is NOTHING:
+        """Characters of the text; bytes of what is kept as written, a string's quotes left out."""
+        if self.written is NOTHING:
             return len(self.text)
-        return len(str(memoryview(self.arguments), "utf-8", "replace"))
+        return len(memoryview(self.written)) - 2 * (self.kind is RESULT)
 
 
 def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
@@ -73,7 +84,7 @@ def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
     for block in _blocks(message.content):
         match block.type:
             case "tool_use":
-                call = Part(CALL, MODEL, arguments=block.input)
+                call = Part(CALL, MODEL, written=block.input)
                 call.tool, call.call_id = block.name, block.id
                 parts.append(call)
             case "text":
@@ -121,14 +132,28 @@ def _said_text(record: Record, text: str) -> list[Part]:
 def _result_parts(record: Record, block: Block) -> list[Part]:
     result = Part(RESULT, TOOL, call_id=block.tool_use_id)
     result.is_error = bool(block.is_error)
-    if isinstance(block.content, str):
-        result.text = block.content
-    elif block.content is not None:
-        result.text = "\n".join(inner.text for inner in block.content if inner.text)
-        result.images = sum(inner.type in _PICTURES for inner in block.content)
-    if words := words_in_result(record, result.text):
+    head = bytes(memoryview(block.content)[:_HEAD])
+    if head.startswith(b'"'):
+        result.written = block.content
+        text = written_text(block.content) if may_hold_words(head) else ""
+    else:
+        text = result.text = _joined(block.content, result)
+    if words := words_in_result(record, text):
         return [result, Part(Kind.USER, HUMAN, words, quoted=True)]
     return [result]
+
+
+def written_text(written: Raw) -> str:
+    """The text of a result that is one string."""
+    text = decode_json(written)
+    return text if isinstance(text, str) else ""
+
+
+def _joined(content: Raw, result: Part) -> str:
+    """The texts of a result that is a list of blocks; its pictures are counted."""
+    blocks = decode_blocks(content)
+    result.images = sum(block.type in _PICTURES for block in blocks)
+    return "\n".join(block.text for block in blocks if block.text)
 
 
 def _blocks(content: str | list[Block] | None) -> list[Block]:

@@ -32,7 +32,7 @@ class Block(Struct, gc=False):
     name: str | None = None
     input: Raw = NOTHING
     tool_use_id: str | None = None
-    content: str | list[Block] | None = None
+    content: Raw = NOTHING  # of a tool result: most of what is said, and rarely looked at
     is_error: bool | None = None
 
 
@@ -124,6 +124,7 @@ METADATA: Final = frozenset(
 KNOWN: Final = CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
 
 _decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
+_decode_list: Callable[[Raw], list[Block]] = msgspec.json.Decoder(list[Block]).decode
 
 
 def decode_record(data: bytes) -> Record | object:
@@ -132,6 +133,15 @@ def decode_record(data: bytes) -> Record | object:
         return _decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _leniently(decode_json(data))
+
+
+def decode_blocks(data: Raw) -> list[Block]:
+    """The blocks of a content list, whatever stands in it; none if it is no list."""
+    try:
+        return _decode_list(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        items = decode_json(data)
+        return [_fit_block(item) for item in items] if isinstance(items, list) else []
 
 
 def is_record(value: Any) -> bool:

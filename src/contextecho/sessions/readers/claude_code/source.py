@@ -10,8 +10,8 @@ from typing import Any
 from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Content, Kind, Turn
-from contextecho.sessions.readers.claude_code.parts import Part, parts_of
-from contextecho.sessions.readers.claude_code.records import Record, decode_record
+from contextecho.sessions.readers.claude_code.parts import Part, parts_of, written_text
+from contextecho.sessions.readers.claude_code.records import NOTHING, Record, decode_record
 from contextecho.sessions.stamp import Stamp, reopen
 
 
@@ -56,7 +56,8 @@ class ClaudeCodeSource:
 
 def _content(part: Part) -> Content:
     if part.kind is not Kind.TOOL_CALL:
-        return Content(text=part.text, images=part.images)
-    text = str(memoryview(part.arguments), "utf-8", "replace")
-    arguments = decode_json(part.arguments)
+        text = part.text if part.written is NOTHING else written_text(part.written)
+        return Content(text=text, images=part.images)
+    text = str(memoryview(part.written), "utf-8", "replace")
+    arguments = decode_json(part.written)
     return Content(text=text, arguments=arguments if isinstance(arguments, dict) else {})
