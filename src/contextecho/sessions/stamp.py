@@ -12,7 +12,7 @@ import msgspec
 
 from contextecho.errors import SessionError
 
-_BLOCK: Final = 1 << 22  # large: each block costs a wait for the interpreter's lock
+_BLOCK: Final = 1 << 23  # large: each block costs a wait for the interpreter's lock
 
 
 class Stamp(msgspec.Struct, frozen=True):
