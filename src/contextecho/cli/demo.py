@@ -70,7 +70,7 @@ class Speed(msgspec.Struct, frozen=True):
 @store_option
 def command(target: str, judge: str | None, output: Path, store: Path) -> None:
     """Probe the bundled session with the embedded model and write report.html. Takes minutes."""
-    from contextecho.api import collect, report
+    from contextecho.api import collect, counter_for, report
     from contextecho.engine import estimate_plan, open_progress
     from contextecho.reports import brief
     from contextecho.sessions import example_session, read_session
@@ -80,10 +80,14 @@ def command(target: str, judge: str | None, output: Path, store: Path) -> None:
         f"the bundled session: {session.row_turns} row turns, {session.steps} agent steps, "
         f"{session.prompts} prompts, {len(session.full_compactions)} compactions"
     )
+    # Held to the end: a local server runs as long as somebody counts with it, and every size
+    # that is tried would otherwise start and stop one.
+    counter = counter_for([target])
     plan, seconds = _plan_that_fits(session, target)
     for line in lines(plan, estimate_plan(plan, judge=judge), seconds=seconds):
         say(line)
     run = collect(plan, judge=judge, store=store, progress=open_progress())
+    del counter
     click.echo(brief(report(run, output)))
     say(CAN_AND_CANNOT)
     say(f"\nThe report: {output.resolve()}")
