@@ -91,7 +91,8 @@ def test_a_screen_and_a_snapshot_print_what_their_sections_say(run: Run):
     assert set(screens) == {"label", "sessions", "unread"}
     assert set(screens["sessions"][0]) == set(Screen.__struct_fields__)
     snapshot = run("snapshot", "session.jsonl", "--at", "200", "--format", "json", stderr=False)
-    assert set(json.loads(snapshot)) == {*Snapshot.__struct_fields__, "arm", "context_sha256"}
+    added = {"arm", "context_sha256", "session_sha256"}
+    assert set(json.loads(snapshot)) == {*Snapshot.__struct_fields__, *added}
 
 
 def test_a_stored_plan_is_a_plan_without_its_cells(run: Run):

@@ -169,7 +169,6 @@ def _position(order: int) -> Position:
 def _snapshot(position: Position, context: Context) -> Snapshot:
     return Snapshot(
         session_id="s1",
-        session_sha256="5" * 64,
         position=position,
         protocol="strict",
         rendering="native",

@@ -126,7 +126,8 @@ def command(
         _write(_body(asked, context, protocol.decoding))
         say(f"{QUESTION} stands where each question stands")
     elif form == "json":
-        _write(_json(_document(snapshot, context, arm, counter)))
+        document = _document(snapshot, context, arm, counter)
+        _write(_json({**document, "session_sha256": read.sha256}))
     elif form == "messages":
         _write(_json(context.messages))
     else:

@@ -130,7 +130,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The immutable prefix of a session at a position, rendered under a protocol."""
 
     session_id: str
-    session_sha256: str
     position: Position
     protocol: str
     rendering: str

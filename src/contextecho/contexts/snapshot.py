@@ -80,7 +80,6 @@ def take_snapshot(
         prefix = _replay_strict(session, position, protocol, limit, chosen, prompt, counter)
     return Snapshot(
         session_id=session.id,
-        session_sha256=session.sha256,
         position=position,
         protocol=protocol.id,
         rendering=chosen,

@@ -132,6 +132,11 @@ class Sidechain(msgspec.Struct, frozen=True, kw_only=True):
 class Source(Protocol):
     """How a reader gets content back out of its file; one small class a format."""
 
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes read, in hexadecimal; found when it is first asked for."""
+        ...
+
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
         ...
@@ -151,7 +156,6 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     id: str  # as the file says; else the file's stem
     path: Path
     format: str  # the reader's name: "claude-code", "chat"
-    sha256: str  # of the bytes read
     bytes: int
     turns: tuple[Turn, ...]
     compactions: tuple[Compaction, ...]
@@ -163,6 +167,14 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     cwd: str | None = None
     system: str | None = None  # the system prompt, where the format keeps it
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file's bytes, in hexadecimal; found when it is first asked for.
+
+        Raises `SessionError` when the file changed since it was read.
+        """
+        return self.source.sha256
 
     @property
     def prompts(self) -> int:

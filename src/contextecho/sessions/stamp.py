@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
-from threading import Thread
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 import msgspec
 
 from contextecho.errors import SessionError
-
-_BLOCK: Final = 1 << 23  # large: each block costs a wait for the interpreter's lock
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -28,58 +27,37 @@ class Stamp(msgspec.Struct, frozen=True):
         return cls(status.st_size, status.st_mtime_ns)
 
 
-class HashBeside:
-    """SHA-256 of the first `size` bytes of a file, found in a thread beside the indexing.
+class Stamped:
+    """A file that was indexed, and is opened again only as long as it stays what it was."""
 
-    A bare thread: an executor would import more than all the rest of a reader.
-    """
-
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, stamp: Stamp) -> None:
+        """`stamp` is of the open file, taken before it was read."""
         self._path = path
-        self._size = size
-        self._found = ""
-        self._error: OSError | None = None
-        self._thread = Thread(target=self._run)
-        self._thread.start()
+        self._stamp = stamp
 
-    def result(self) -> str:
-        """The digest in hexadecimal, once it is known. Raises `OSError` from reading."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._found
-
-    def _run(self) -> None:
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the file, in hexadecimal. Raises `SessionError` when it is not the same."""
         try:
-            self._found = _sha256_of(self._path, self._size)
+            with self.open() as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            self._error = error
+            raise unreadable(self._path, error) from None
 
-
-def _sha256_of(path: Path, size: int) -> str:
-    digest = hashlib.sha256()
-    block = memoryview(bytearray(min(size, _BLOCK)))
-    with path.open("rb", buffering=0) as file:
-        while size and (got := file.readinto(block[:size])):
-            digest.update(block[:got])
-            size -= got
-    return digest.hexdigest()
-
-
-def reopen(path: Path, stamp: Stamp) -> BinaryIO:
-    """Open a file again to load content. Raises `SessionError` when it is not the same."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise unreadable(path, error) from None
-    if Stamp.of(file) != stamp:
-        file.close()
-        raise SessionError(
-            "the session changed while it was in use",
-            where=str(path),
-            todo="run the command again, or work on a copy while the client is writing",
-        )
-    return file
+    def open(self) -> BufferedReader:
+        """Open the file to load content. Raises `SessionError` when it is not the same."""
+        try:
+            file = self._path.open("rb")
+        except OSError as error:
+            raise unreadable(self._path, error) from None
+        if Stamp.of(file) != self._stamp:
+            file.close()
+            raise SessionError(
+                "the session changed while it was in use",
+                where=str(self._path),
+                todo="run the command again, or work on a copy while the client is writing",
+            )
+        return file
 
 
 def unreadable(path: Path, error: OSError) -> SessionError:

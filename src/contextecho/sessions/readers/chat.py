@@ -10,7 +10,6 @@ keeps no text, like every reader's.
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from msgspec import Struct
 from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import BROKEN, decode_json, elements, members
 from contextecho.sessions.model import Content, Kind, Session, Span, Speaker, Turn
-from contextecho.sessions.stamp import Stamp, reopen
+from contextecho.sessions.stamp import Stamp, Stamped
 from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
@@ -78,7 +77,6 @@ def read(path: Path) -> Session:
         id=make_visible(path.stem),
         path=path,
         format=NAME,
-        sha256=hashlib.sha256(data).hexdigest(),
         bytes=len(data),
         turns=tuple(index.turns),
         compactions=(),
@@ -92,19 +90,18 @@ def read(path: Path) -> Session:
     )
 
 
-class ChatSource:
+class ChatSource(Stamped):
     """Loads messages again by their place in the file."""
 
     def __init__(self, path: Path, stamp: Stamp, found: Sequence[_Found]) -> None:
-        self._path = path
-        self._stamp = stamp
+        super().__init__(path, stamp)
         self._lines = array("I", (message.line for message in found))
         self._offsets = array("Q", (message.span.offset for message in found))
         self._lengths = array("Q", (message.span.length for message in found))
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
-        with reopen(self._path, self._stamp) as file:
+        with self.open() as file:
             for turn in turns:
                 file.seek(turn.span.offset)
                 message = decode_json(file.read(turn.span.length))
@@ -112,7 +109,7 @@ class ChatSource:
 
     def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """(line, message) for each message from the first to the last line."""
-        with reopen(self._path, self._stamp) as file:
+        with self.open() as file:
             for line, offset, length in zip(self._lines, self._offsets, self._lengths, strict=True):
                 if first_line <= line <= last_line:
                     file.seek(offset)

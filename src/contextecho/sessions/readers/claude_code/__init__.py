@@ -7,7 +7,8 @@ the conversation. What each module knows:
     records     the fields we look at          parts       what a record says
     speakers    human or client                queue       messages typed meanwhile
     branches    rewinds, repeated records      compactions boundaries and summaries
-    sidechains  sub-agents                     assembly    all of it, in one pass
+    entries     what one line is worth         sidechains  sub-agents
+    assembly    all of it, in one pass         ahead       two processes for large files
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from pathlib import Path
 from typing import Final
 
 from contextecho.errors import SessionError
-from contextecho.sessions.jsontext import BROKEN, decode_json, mend_line
-from contextecho.sessions.model import Session, Span
-from contextecho.sessions.readers.claude_code.assembly import Assembly
-from contextecho.sessions.readers.claude_code.records import (
-    Record,
-    decode_record,
-    is_record,
-    is_row,
+from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.model import Session
+from contextecho.sessions.readers.claude_code.ahead import (
+    HelperLostError,
+    may_help,
+    read_entries_helped,
 )
+from contextecho.sessions.readers.claude_code.assembly import Assembly
+from contextecho.sessions.readers.claude_code.entries import read_entries
+from contextecho.sessions.readers.claude_code.records import is_record, is_row
 from contextecho.sessions.readers.claude_code.sidechains import sidechains_beside
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
-from contextecho.sessions.stamp import HashBeside, Stamp
+from contextecho.sessions.stamp import Stamp
 from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
@@ -44,27 +46,24 @@ def sniff(head: bytes) -> bool:
 
 def read(path: Path) -> Session:
     """Index the file. Raises `SessionError` if it holds no conversation of the main thread."""
+    try:
+        return _read(path, helped=may_help(path.stat().st_size))
+    except HelperLostError:
+        return _read(path, helped=False)
+
+
+def _read(path: Path, *, helped: bool) -> Session:
     tally = Tally()
     assembly = Assembly(tally)
     line_offsets = array("Q")
     with path.open("rb", buffering=_BUFFER) as file:
         stamp = Stamp.of(file)
-        sha256 = HashBeside(path, stamp.size)
-        offset = 0
-        for number, line in enumerate(file, 1):
-            if offset + len(line) > stamp.size:  # the client is writing: read no further
-                line = line[: stamp.size - offset]
-            if not line:
-                break
-            line_offsets.append(offset)
-            record = decode_record(line)
-            if isinstance(record, Record):
-                assembly.add(record, Span(offset, len(line)), number)
-            elif record is not BROKEN:
-                tally.add("not a JSON object", number)
-            elif line.strip():
-                _mend(line, offset, number, assembly, tally)
-            offset += len(line)
+        if helped:
+            entries = read_entries_helped(path, file, stamp.size, line_offsets)
+        else:
+            entries = read_entries(file, 0, stamp.size, line_offsets)
+        for entry in entries:
+            assembly.add(entry)
     turns, compactions = assembly.finish()
     inside = tuple(assembly.sidechains.sidechains(path))
     if not turns or not turns[-1].step:
@@ -74,8 +73,7 @@ def read(path: Path) -> Session:
         id=session_id,
         path=path,
         format=NAME,
-        sha256=sha256.result(),
-        bytes=offset,
+        bytes=stamp.size,
         turns=turns,
         compactions=compactions,
         row_turn_lines=assembly.row_turn_lines,
@@ -86,17 +84,6 @@ def read(path: Path) -> Session:
         source=ClaudeCodeSource(path, stamp, line_offsets),
         cwd=assembly.cwd,
     )
-
-
-def _mend(line: bytes, offset: int, number: int, assembly: Assembly, tally: Tally) -> None:
-    """Save what can be saved of a broken line, and count it."""
-    saved = 0
-    for start, data in mend_line(line, is_record):
-        record = decode_record(data)
-        if isinstance(record, Record):
-            saved += 1
-            assembly.add(record, Span(offset + start, len(data)), number, whole_line=False)
-    tally.add("broken line, records saved" if saved else "broken line", number)
 
 
 def _no_conversation(path: Path, assembly: Assembly, *, sidechains: int) -> SessionError:

@@ -1,9 +1,8 @@
-"""From records in file order to an indexed session.
+"""From entries in file order to an indexed session.
 
-The one thing to know: `Assembly` sees each record once, keeps nothing of its
-text, and appends to `turns`; what only the end of the file can tell (final
-answers, abandoned branches, queued messages that turned up again) is settled in
-`finish`.
+The one thing to know: `Assembly` sees each entry once and appends to `turns`; what
+only the end of the file can tell (final answers, abandoned branches, queued messages
+that turned up again) is settled in `finish`.
 """
 
 from __future__ import annotations
@@ -11,25 +10,24 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from contextecho.sessions.model import Compaction, Kind, Span, Speaker, Turn
+from contextecho.sessions.model import Compaction, Kind, Span, Turn
 from contextecho.sessions.readers.claude_code.branches import ANSWER, OTHER, PROMPT, Branches
 from contextecho.sessions.readers.claude_code.compactions import Compactions
-from contextecho.sessions.readers.claude_code.parts import CALL, HUMAN, RESULT, Part, parts_of
-from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
-from contextecho.sessions.readers.claude_code.records import (
-    CONVERSATION,
-    METADATA,
-    Message,
-    Record,
+from contextecho.sessions.readers.claude_code.entries import UNREADABLE, Entry
+from contextecho.sessions.readers.claude_code.parts import (
+    CALL,
+    HUMAN,
+    NOTHING_SAID,
+    RESULT,
+    Part,
 )
+from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
+from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA
 from contextecho.sessions.readers.claude_code.sidechains import Inside
 from contextecho.sessions.tally import Tally
-
-SYNTHETIC = "<synthetic>"
 
 
 class Assembly:
@@ -56,23 +54,25 @@ class Assembly:
         self._open_calls: dict[str, tuple[str, str | None]] = {}  # no result yet: id, tool
         self._step = self._prompt = 0
 
-    def add(self, record: Record, span: Span, line: int, *, whole_line: bool = True) -> None:
-        """Take in one record; `whole_line` is false for one mended out of a broken line."""
-        if record.type == "progress":  # a third of many files: nothing more to look at
-            self._branches.add_other(record.uuid, record.parent_uuid)
-            self._tally.add("progress", line)
+    def add(self, entry: Entry) -> None:
+        """Take in the next entry of the file."""
+        if entry.type == "progress":
+            self._branches.add_other(entry.uuid, entry.parent_uuid)
+            self._tally.add("progress", entry.line)
             return
-        if whole_line and _is_row_turn(record):
-            self.row_turn_lines.append(line)
-        if record.is_sidechain:
-            self.sidechains.add(record)
-            self._tally.add("sub-agent record", line)
-        elif record.type in CONVERSATION:
-            self._add_message(record, span, line)
-        elif record.type == "queue-operation":
-            self._add_queue_operation(record, span, line)
+        if entry.is_row_turn:
+            self.row_turn_lines.append(entry.line)
+        if entry.is_sidechain:
+            self.sidechains.add(entry)
+            self._tally.add("sub-agent record", entry.line)
+        elif entry.type in CONVERSATION:
+            self._add_message(entry)
+        elif entry.type == "queue-operation":
+            self._add_queue_operation(entry)
+        elif entry.left_out:  # a line, not a record
+            self._tally.add(entry.left_out, entry.line)
         else:
-            self._add_other(record, span, line)
+            self._add_other(entry)
 
     def finish(self) -> tuple[tuple[Turn, ...], tuple[Compaction, ...]]:
         """The turns and compactions, with all that only the whole file can tell."""
@@ -89,93 +89,79 @@ class Assembly:
             turns = list(_without(turns, frozenset(retracted)))
         return tuple(turns), tuple(self.compactions.found)
 
-    def _add_other(self, record: Record, span: Span, line: int) -> None:
+    def _add_other(self, entry: Entry) -> None:
         """A record that is no message: tree node, boundary, attachment or unknown."""
-        repeated = record.uuid in self._branches.nodes
-        self._branches.add_other(record.uuid, record.parent_uuid)
+        repeated = entry.uuid in self._branches.nodes
+        self._branches.add_other(entry.uuid, entry.parent_uuid)
         if repeated:
-            self._tally.add("repeated record", line)
+            self._tally.add("repeated record", entry.line)
         elif not (
-            (record.type == "system" and self._add_boundary(record, line))
-            or (record.type == "attachment" and self._add_queued_command(record, span, line))
+            (entry.type == "system" and self._add_boundary(entry))
+            or (entry.type == "attachment" and self._add_queued_command(entry))
         ):
-            self._tally.add(_reason_for(record.type), line)
+            self._tally.add(_reason_for(entry.type), entry.line)
 
-    def _add_message(self, record: Record, span: Span, line: int) -> None:
-        if record.uuid in self._branches.nodes:
-            self._tally.add("repeated record", line)
+    def _add_message(self, entry: Entry) -> None:
+        if entry.uuid in self._branches.nodes:
+            self._tally.add("repeated record", entry.line)
             return
-        unknown: list[str] = []
-        parts = parts_of(record, unknown)
-        for kind in unknown:
-            self._tally.add(f"unknown content block: {kind or 'without type'}", line)
-        message = record.message
-        if message is None or message.content is None:
-            # It does not claim its uuid: a readable record of that name may follow.
-            self._tally.add("message without readable content", line)
-        elif reason := _left_out(record, message, parts):
-            self._tally.add(reason, line)
-            self._branches.add_other(record.uuid, record.parent_uuid)
-        elif record.type == "assistant":
-            self._add_answer(record, message, parts, span, line)
+        for kind in entry.unknown:
+            self._tally.add(f"unknown content block: {kind or 'without type'}", entry.line)
+        if entry.left_out:
+            self._tally.add(entry.left_out, entry.line)
+            if entry.left_out != UNREADABLE:
+                # That one does not claim its uuid: a readable record of the name may follow.
+                self._branches.add_other(entry.uuid, entry.parent_uuid)
+        elif entry.type == "assistant":
+            self._add_answer(entry)
         else:
-            self._add_user(record, parts, span, line)
+            self._add_user(entry)
 
-    def _add_answer(
-        self, record: Record, message: Message, parts: list[Part], span: Span, line: int
-    ) -> None:
-        ordinal, is_new = self._join(record, message)
-        self._branches.add_message(
-            record.uuid, record.parent_uuid, len(self.turns), ANSWER if is_new else OTHER
-        )
-        model = message.model
+    def _add_answer(self, entry: Entry) -> None:
+        ordinal, is_new = self._join(entry)
+        move = ANSWER if is_new else OTHER
+        self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), move)
+        model = entry.model
         model = model and self.models.setdefault(model, model)
         self._step += is_new
         self.compactions.answered()
-        for number, part in enumerate(parts):
+        for number, part in enumerate(entry.parts):
             if self._is_repeat(ordinal, part):
-                self._tally.add("repeated content block", line)
+                self._tally.add("repeated content block", entry.line)
                 continue
             if part.kind is CALL:
                 self._calls_tool[ordinal] = 1
                 if part.call_id:
                     self._open_calls[part.call_id] = part.call_id, part.tool
-            self._append(record, part, number, span, line, ordinal, model)
+            self._append(entry, part, _span(entry, number), ordinal, model)
 
-    def _add_user(self, record: Record, parts: list[Part], span: Span, line: int) -> None:
+    def _add_user(self, entry: Entry) -> None:
         is_prompt = has_result = False
-        for part in parts:
+        for part in entry.parts:
             is_prompt |= part.speaker is HUMAN
             has_result |= part.kind is RESULT
         # Words inside a tool result never fork the conversation: only a typed prompt does.
-        typed = is_prompt and not has_result
-        self._branches.add_message(
-            record.uuid,
-            record.parent_uuid,
-            len(self.turns),
-            PROMPT if typed else OTHER,
-        )
+        move = PROMPT if is_prompt and not has_result else OTHER
+        self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), move)
         self._prompt += is_prompt
         ordinal = self._new_ordinal()
         summarised = False
-        for number, part in enumerate(parts):
+        for number, part in enumerate(entry.parts):
             if part.kind is RESULT and part.call_id:
                 call = self._open_calls.pop(part.call_id, None)
                 if call is not None:
                     part.call_id, part.tool = call  # one string for call and result
             elif part.kind is Kind.SUMMARY and not summarised:
-                self.compactions.summarised(self._here(line), len(self.turns))
+                self.compactions.summarised(self._here(entry.line), len(self.turns))
                 summarised = True
             elif part.kind is Kind.USER:
                 self._queue.appeared(part.text)
-            self._append(record, part, number, span, line, ordinal, None)
+            self._append(entry, part, _span(entry, number), ordinal, None)
 
-    def _add_queue_operation(self, record: Record, span: Span, line: int) -> None:
-        match record.operation:
+    def _add_queue_operation(self, entry: Entry) -> None:
+        match entry.operation:
             case "enqueue":
-                part = _first(parts_of(record))
-                by_human = part is not None and part.speaker is Speaker.HUMAN
-                self._queue.enqueue(Queued(part.text if part else "", span, by_human))
+                self._queue.enqueue(Queued(entry))
             case "dequeue":
                 self._queue.dequeue()
             case "popAll":
@@ -184,35 +170,31 @@ class Assembly:
                 message = self._queue.remove()
                 if message is not None and message.by_human:
                     self._queue.injected(message.text, len(self.turns))
-                    self._add_injected(record, message.text, message.span, line)
+                    self._add_injected(entry, message.entry)
                     return
-        self._tally.add("queue operation", line)
+        self._tally.add("queue operation", entry.line)
 
-    def _add_queued_command(self, record: Record, span: Span, line: int) -> bool:
+    def _add_queued_command(self, entry: Entry) -> bool:
         """A queued message attached to the conversation; whether it became a turn."""
-        part = _first(parts_of(record))
-        if part is None or part.speaker is not Speaker.HUMAN:
+        message = Queued(entry)
+        if not (message.by_human and self._queue.attached(message.text)):
             return False
-        if not self._queue.attached(part.text):
-            return False
-        self._add_injected(record, part.text, span, line)
+        self._add_injected(entry, entry)
         return True
 
-    def _add_injected(self, record: Record, text: str, span: Span, line: int) -> None:
-        """A human message given to the model in the middle of its work."""
+    def _add_injected(self, here: Entry, said: Entry) -> None:
+        """A human message given to the model in the middle of its work, typed earlier in `said`."""
         self._prompt += 1
-        part = Part(Kind.USER, Speaker.HUMAN, text)
-        self._append(record, part, 0, span, line, self._new_ordinal(), None)
+        self._append(here, said.parts[0], _span(said, 0), self._new_ordinal(), None)
 
-    def _add_boundary(self, record: Record, line: int) -> bool:
+    def _add_boundary(self, entry: Entry) -> bool:
         """A compaction's boundary; whether this record is one."""
-        match record.subtype:
+        here = self._here(entry.line)
+        match entry.subtype:
             case "compact_boundary":
-                self.compactions.boundary(
-                    record.compact_metadata, self._here(line), self._branches, len(self.turns)
-                )
+                self.compactions.boundary(entry.compaction, here, self._branches, len(self.turns))
             case "microcompact_boundary":
-                self.compactions.microcompacted(record.microcompact_metadata, self._here(line))
+                self.compactions.microcompacted(entry.compaction, here)
             case _:
                 return False
         return True
@@ -227,34 +209,27 @@ class Assembly:
         )
 
     def _append(
-        self,
-        record: Record,
-        part: Part,
-        number: int,
-        span: Span,
-        line: int,
-        ordinal: int,
-        model: str | None,
+        self, entry: Entry, part: Part, span: Span, ordinal: int, model: str | None
     ) -> None:
         if self.session_id is None:
-            self.session_id, self.cwd = record.session_id, record.cwd
-        tool, version = part.tool, record.version
+            self.session_id, self.cwd = entry.session_id, entry.cwd
+        tool, version = part.tool, entry.version
         self.turns.append(
             # Positions first: with more than 15 keywords Python builds a dict for the call.
             Turn(
                 part.kind,
                 part.speaker,
-                line,
+                entry.line,
                 len(self.row_turn_lines),
                 self._step,
                 self._prompt,
                 message=ordinal,
                 segment=self.compactions.segment,
-                span=span if number == 0 else replace(span, part=number),
+                span=span,
                 chars=part.chars,
                 model=model,
                 version=version and self.versions.setdefault(version, version),
-                time=_seconds(record.timestamp),
+                time=entry.time,
                 tool=tool and self._tools.setdefault(tool, tool),
                 call_id=part.call_id,
                 is_error=part.is_error,
@@ -262,15 +237,15 @@ class Assembly:
             )
         )
 
-    def _join(self, record: Record, message: Message) -> tuple[int, bool]:
+    def _join(self, entry: Entry) -> tuple[int, bool]:
         """The ordinal of the message that this record is a part of, and whether it is new."""
-        if message.id is None:
+        if entry.message_id is None:
             return self._new_ordinal(), True
-        known = self._ordinal_of[record.session_id or ""]
-        ordinal = known.get(message.id)
+        known = self._ordinal_of[entry.session_id or ""]
+        ordinal = known.get(entry.message_id)
         if ordinal is not None:
             return ordinal, False
-        known[message.id] = ordinal = self._new_ordinal()
+        known[entry.message_id] = ordinal = self._new_ordinal()
         return ordinal, True
 
     def _new_ordinal(self) -> int:
@@ -279,45 +254,16 @@ class Assembly:
 
     def _is_repeat(self, ordinal: int, part: Part) -> bool:
         """Whether the joined message already holds this very part."""
-        said = part.call_id or part.text
-        key = hash((ordinal, said))
+        key = hash((ordinal, part.said))
         if key in self._said:
-            return bool(said)
+            return part.said != NOTHING_SAID
         self._said.add(key)
         return False
 
 
-def _first(parts: list[Part]) -> Part | None:
-    return parts[0] if parts else None
-
-
-def _is_row_turn(record: Record) -> bool:
-    """The first paper's rule (reference, 1.0), sidechain, meta and error rows included.
-
-    A row turn is an assistant row of any content, or a user row with text and no tool result.
-    """
-    if record.type == "assistant":
-        return True
-    if record.type != "user" or record.message is None:
-        return False
-    content = record.message.content
-    if isinstance(content, str) or content is None:
-        return bool(content)
-    has_text = False
-    for block in content:
-        if block.type == "tool_result":
-            return False
-        has_text |= block.type == "text" and bool(block.text)
-    return has_text
-
-
-def _left_out(record: Record, message: Message, parts: list[Part]) -> str:
-    """Why a message is no part of the conversation; "" if it is."""
-    if record.type == "assistant" and record.is_api_error_message:
-        return "API error shown as assistant text"
-    if record.type == "assistant" and message.model == SYNTHETIC:
-        return "synthetic assistant text"
-    return "" if parts else "message with nothing but blanks"
+def _span(entry: Entry, part: int) -> Span:
+    """Where a part of a record lies."""
+    return Span(entry.offset, entry.length, part)
 
 
 def _reason_for(kind: str) -> str:
@@ -331,13 +277,6 @@ def _reason_for(kind: str) -> str:
     if kind == "system":
         return "client notice"
     return f"unknown record type: {kind}"
-
-
-def _seconds(time: datetime | None) -> float | None:
-    """Seconds since 1970; a time without a zone is UTC."""
-    if time is None:
-        return None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _without(turns: list[Turn], gone: frozenset[int]) -> Iterator[Turn]:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.claude_code.records import (
-    NOTHING,
     Block,
     Message,
     Record,
@@ -35,30 +34,40 @@ HUMAN: Final = Speaker.HUMAN
 MODEL: Final = Speaker.MODEL
 TOOL: Final = Speaker.TOOL
 
+NOTHING_SAID: Final = hash("")
+"""`Part.said` of a part that says nothing: such parts are never taken for repeats."""
+
 _HEAD: Final = 64  # bytes of a result that show whether it must be decoded
 _PICTURES: Final = frozenset({"image", "document"})
 _SILENT: Final = frozenset({"tool_reference", "fallback"})  # known, and no part of what is said
 
 
-class Part(Struct, gc=False):
-    """One piece of a record."""
+class Part(Struct, array_like=True, gc=False):
+    """One piece of a record; in the index without its content (`forget`)."""
 
     kind: Kind
     speaker: Speaker
     text: str = ""
-    written: Raw = NOTHING  # as in the file: a call's arguments, a result that is one string
+    written: memoryview | None = None  # in the file: a call's arguments, a result of one string
     tool: str | None = None
     call_id: str | None = None
     is_error: bool = False
     images: int = 0
     quoted: bool = False  # human words that the result before already carries
+    chars: int = 0  # of the text; bytes of what is kept as written, a string's quotes left out
+    said: int = 0  # hash of the call's id, else of the text
 
-    @property
-    def chars(self) -> int:
-        """Characters of the text; bytes of what is kept as written, a string's quotes left out."""
-        if self.written is NOTHING:
-            return len(self.text)
-        return len(memoryview(self.written)) - 2 * (self.kind is RESULT)
+    def forget(self, *, keep_text: bool) -> None:
+        """Drop the content, and keep how long it was and what it hashes to."""
+        text, written = self.text, self.written
+        self.said = hash(self.call_id or text)
+        if written is None:
+            self.chars = len(text)
+        else:
+            self.chars = len(written) - 2 * (self.kind is RESULT)
+            self.written = None
+        if not keep_text:
+            self.text = ""
 
 
 def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
@@ -84,7 +93,7 @@ def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
     for block in _blocks(message.content):
         match block.type:
             case "tool_use":
-                call = Part(CALL, MODEL, written=block.input)
+                call = Part(CALL, MODEL, written=memoryview(block.input))
                 call.tool, call.call_id = block.name, block.id
                 parts.append(call)
             case "text":
@@ -132,10 +141,11 @@ def _said_text(record: Record, text: str) -> list[Part]:
 def _result_parts(record: Record, block: Block) -> list[Part]:
     result = Part(RESULT, TOOL, call_id=block.tool_use_id)
     result.is_error = bool(block.is_error)
-    head = bytes(memoryview(block.content)[:_HEAD])
+    written = memoryview(block.content)
+    head = bytes(written[:_HEAD])
     if head.startswith(b'"'):
-        result.written = block.content
-        text = written_text(block.content) if may_hold_words(head) else ""
+        result.written = written
+        text = written_text(written) if may_hold_words(head) else ""
     else:
         text = result.text = _joined(block.content, result)
     if words := words_in_result(record, text):
@@ -143,7 +153,7 @@ def _result_parts(record: Record, block: Block) -> list[Part]:
     return [result]
 
 
-def written_text(written: Raw) -> str:
+def written_text(written: memoryview) -> str:
     """The text of a result that is one string."""
     text = decode_json(written)
     return text if isinstance(text, str) else ""

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from msgspec import Struct
+from contextecho.sessions.model import Speaker
+from contextecho.sessions.readers.claude_code.entries import Entry
 
-from contextecho.sessions.model import Span
 
-
-class Queued(Struct):
+class Queued:
     """A message waiting in the queue."""
 
-    text: str
-    span: Span
-    by_human: bool
-    delivered: bool = False  # already seen as an attachment
+    def __init__(self, entry: Entry) -> None:
+        """`entry` is the record that holds the message, as its first part if it has words."""
+        self.entry = entry
+        self.text = entry.parts[0].text if entry.parts else ""
+        self.by_human = bool(entry.parts) and entry.parts[0].speaker is Speaker.HUMAN
+        self.delivered = False  # already seen as an attachment
 
 
 class MessageQueue:

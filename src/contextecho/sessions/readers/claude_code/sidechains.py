@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from contextecho.sessions.model import Sidechain
-from contextecho.sessions.readers.claude_code.records import Record
+from contextecho.sessions.readers.claude_code.entries import Entry
 
 
 class Inside:
@@ -25,17 +25,17 @@ class Inside:
         self._records: dict[str, int] = {}
         self._models: dict[str, dict[str, None]] = {}
 
-    def add(self, record: Record) -> None:
+    def add(self, entry: Entry) -> None:
         """Count one record for its sub-agent; a chain without an id bears its root's uuid."""
-        chain = record.agent_id or self._chain_of.get(record.parent_uuid or "")
+        chain = entry.agent_id or self._chain_of.get(entry.parent_uuid or "")
         if chain is None:
-            chain = record.uuid or "sidechain"
-        if record.uuid is not None and record.agent_id is None:
-            self._chain_of[record.uuid] = chain
+            chain = entry.uuid or "sidechain"
+        if entry.uuid is not None and entry.agent_id is None:
+            self._chain_of[entry.uuid] = chain
         self._records[chain] = self._records.get(chain, 0) + 1
         models = self._models.setdefault(chain, {})
-        if record.message is not None and record.message.model:
-            models[record.message.model] = None
+        if entry.model:
+            models[entry.model] = None
 
     def sidechains(self, path: Path) -> Iterator[Sidechain]:
         """The sub-agents met so far."""

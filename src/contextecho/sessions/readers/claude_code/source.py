@@ -11,23 +11,22 @@ from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Content, Kind, Turn
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of, written_text
-from contextecho.sessions.readers.claude_code.records import NOTHING, Record, decode_record
-from contextecho.sessions.stamp import Stamp, reopen
+from contextecho.sessions.readers.claude_code.records import Record, decode_record
+from contextecho.sessions.stamp import Stamp, Stamped
 
 
-class ClaudeCodeSource:
+class ClaudeCodeSource(Stamped):
     """Reads turns and raw rows of one file, as long as it stays what it was."""
 
     def __init__(self, path: Path, stamp: Stamp, line_offsets: array[int]) -> None:
         """`line_offsets` holds where each physical line begins, in bytes."""
-        self._path = path
-        self._stamp = stamp
+        super().__init__(path, stamp)
         self._line_offsets = line_offsets
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
         place, parts = (-1, -1), list[Part]()
-        with reopen(self._path, self._stamp) as file:
+        with self.open() as file:
             for turn in turns:
                 span = turn.span
                 if (span.offset, span.length) != place:
@@ -40,7 +39,7 @@ class ClaudeCodeSource:
         """(line, raw record) for each line from first to last that is one whole object."""
         if not 1 <= first_line <= len(self._line_offsets):
             return
-        with reopen(self._path, self._stamp) as file:
+        with self.open() as file:
             file.seek(self._line_offsets[first_line - 1])
             for line in range(first_line, min(last_line, len(self._line_offsets)) + 1):
                 record = decode_json(file.readline())
@@ -55,9 +54,12 @@ class ClaudeCodeSource:
 
 
 def _content(part: Part) -> Content:
+    if part.written is None:
+        return Content(text=part.text, images=part.images)
     if part.kind is not Kind.TOOL_CALL:
-        text = part.text if part.written is NOTHING else written_text(part.written)
-        return Content(text=text, images=part.images)
-    text = str(memoryview(part.written), "utf-8", "replace")
+        return Content(text=written_text(part.written), images=part.images)
     arguments = decode_json(part.written)
-    return Content(text=text, arguments=arguments if isinstance(arguments, dict) else {})
+    return Content(
+        text=str(part.written, "utf-8", "replace"),
+        arguments=arguments if isinstance(arguments, dict) else {},
+    )

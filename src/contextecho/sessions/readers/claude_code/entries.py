@@ -1,0 +1,167 @@
+"""What the index keeps of one line: all that a record says by itself, without its text.
+
+The one thing to know: making an entry looks at one line and nothing else, so entries
+can be made in another process (`ahead`); what depends on other lines is decided from
+entries, one after the other, in `assembly`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import BinaryIO, Final
+
+from msgspec import Struct
+
+from contextecho.sessions.jsontext import BROKEN, mend_line
+from contextecho.sessions.model import Kind
+from contextecho.sessions.readers.claude_code.parts import Part, parts_of
+from contextecho.sessions.readers.claude_code.records import (
+    CompactMetadata,
+    Record,
+    decode_record,
+    is_record,
+)
+
+SYNTHETIC: Final = "<synthetic>"
+UNREADABLE: Final = "message without readable content"
+_USER: Final = Kind.USER
+
+
+class Entry(Struct, array_like=True, gc=False):
+    """One record, or (with the type "") a line that holds none."""
+
+    line: int
+    offset: int
+    length: int
+    type: str = ""
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    is_row_turn: bool = False
+    is_sidechain: bool = False
+    parts: list[Part] = []
+    left_out: str = ""  # why this message, or line, is no part of the conversation
+    unknown: list[str] = []  # types of blocks that the reader does not know
+    session_id: str | None = None
+    time: float | None = None  # seconds since 1970, UTC
+    version: str | None = None
+    cwd: str | None = None
+    message_id: str | None = None
+    model: str | None = None
+    agent_id: str | None = None
+    subtype: str | None = None
+    compaction: CompactMetadata | None = None
+    operation: str | None = None
+
+
+def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int]) -> Iterator[Entry]:
+    """The entries of the lines from byte `begin` (a line's start) to `end`, numbered from 1.
+
+    Where each line begins is appended to `line_offsets`. A line that reaches beyond
+    `end` is cut there: the client is still writing it.
+    """
+    file.seek(begin)
+    offset = begin
+    for number, line in enumerate(file, 1):
+        if offset + len(line) > end:
+            line = line[: end - offset]
+            if not line:
+                return
+        line_offsets.append(offset)
+        record = decode_record(line)
+        if isinstance(record, Record):
+            yield entry_of(record, number, offset, len(line))
+        elif record is not BROKEN:
+            yield Entry(number, offset, len(line), left_out="not a JSON object")
+        elif line.strip():
+            yield from _mended(line, number, offset)
+        offset += len(line)
+
+
+def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
+    """What the index keeps of a record."""
+    entry = Entry(line, offset, length, record.type, record.uuid, record.parent_uuid)
+    if record.type == "progress":  # a third of many files: nothing more to look at
+        return entry
+    message = record.message
+    entry.is_row_turn = _is_row_turn(record)
+    entry.is_sidechain = record.is_sidechain is True
+    entry.session_id = record.session_id
+    entry.cwd = record.cwd
+    entry.agent_id = record.agent_id
+    if message is not None:
+        entry.message_id = message.id
+        entry.model = message.model
+    if not entry.is_sidechain:
+        _look_inside(entry, record)
+    return entry
+
+
+def _look_inside(entry: Entry, record: Record) -> None:
+    """Add what is said, and what a boundary or a queue operation tells."""
+    entry.version = record.version
+    entry.time = _seconds(record.timestamp)
+    entry.unknown = []
+    entry.parts = parts_of(record, entry.unknown)
+    for part in entry.parts:
+        part.forget(keep_text=part.kind is _USER)
+    if record.type in ("user", "assistant"):
+        entry.left_out = _left_out(record, entry.parts)
+    else:
+        entry.subtype = record.subtype
+        entry.operation = record.operation
+        entry.compaction = record.compact_metadata or record.microcompact_metadata
+
+
+def _mended(line: bytes, number: int, offset: int) -> Iterator[Entry]:
+    """What can be saved of a broken line; its records are no row turns, since the line is none."""
+    saved = False
+    for start, data in mend_line(line, is_record):
+        record = decode_record(data)
+        if isinstance(record, Record):
+            saved = True
+            entry = entry_of(record, number, offset + start, len(data))
+            entry.is_row_turn = False
+            yield entry
+    reason = "broken line, records saved" if saved else "broken line"
+    yield Entry(number, offset, len(line), left_out=reason)
+
+
+def _is_row_turn(record: Record) -> bool:
+    """The first paper's rule (reference, 1.0), sidechain, meta and error rows included.
+
+    A row turn is an assistant row of any content, or a user row with text and no tool result.
+    """
+    if record.type == "assistant":
+        return True
+    if record.type != "user" or record.message is None:
+        return False
+    content = record.message.content
+    if isinstance(content, str) or content is None:
+        return bool(content)
+    has_text = False
+    for block in content:
+        if block.type == "tool_result":
+            return False
+        has_text |= block.type == "text" and bool(block.text)
+    return has_text
+
+
+def _left_out(record: Record, parts: list[Part]) -> str:
+    """Why a message is no part of the conversation; "" if it is."""
+    message = record.message
+    if message is None or message.content is None:
+        return UNREADABLE
+    if record.type == "assistant" and record.is_api_error_message:
+        return "API error shown as assistant text"
+    if record.type == "assistant" and message.model == SYNTHETIC:
+        return "synthetic assistant text"
+    return "" if parts else "message with nothing but blanks"
+
+
+def _seconds(time: datetime | None) -> float | None:
+    """Seconds since 1970; a time without a zone is UTC."""
+    if time is None:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
