@@ -111,7 +111,7 @@ def _wire_bodies(calls: int) -> list[bytes]:
 
 
 def _ours(url: str, calls: int, folder: Path) -> float:
-    from contextecho.engine import Limits, run_collection
+    from contextecho.engine import Limits, collect, run_in_loop
     from contextecho.store import open_store
 
     model = _open(url)
@@ -121,7 +121,8 @@ def _ours(url: str, calls: int, folder: Path) -> float:
 
         def work() -> None:
             run = store.begin_run(plan, "s", {})
-            done = run_collection(plan, store, run, {model.id: model}, limits=limits)
+            work = collect(plan, store, run, {model.id: model}, limits=limits)
+            done = run_in_loop(work, [model])
             assert done.done == calls, done
 
         return _cpu_of(work)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,9 @@ from contextecho.engine import (
     Limits,
     Progress,
     Purse,
-    run_collection,
+    run_in_loop,
 )
+from contextecho.engine import collect as collect_plan
 from contextecho.errors import UsageError
 from contextecho.models import (
     Model,
@@ -51,7 +53,7 @@ from contextecho.models import (
 )
 from contextecho.reports import write_report
 from contextecho.sessions import Session
-from contextecho.store import RunInfo, open_store
+from contextecho.store import RunInfo, Store, open_store
 from contextecho.studies import Plan, load_study, make_plan
 
 
@@ -143,44 +145,23 @@ def counter_for(targets: Sequence[str]) -> TokenCounter:
 def collect(
     plan: Plan,
     *,
-    judge: str | None = None,
-    budget: str | None = None,
     store: str | Path = STORE,
-    reach: Reach = DIRECT,
-    judge_reach: Reach | None = None,
-    allow_self_judging: bool = False,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    **terms: Any,
 ) -> Run:
     """Ask everything in `plan` that the store does not hold yet, then judge it.
 
-    `budget` ("5usd", "2Mtok") covers both; what was collected stays when it ends.
-    `reach` is for the targets, `judge_reach` for the judge (default: `reach` when
-    it is of the same provider). Raises `UsageError` (also for a judge that is one
-    of the targets), `ProviderError` without a key, and `BudgetError` when the
-    budget does not allow the first call.
+    What was collected stays, whatever ends this. `terms` (judge, budget, reach, ...) and what
+    is raised for them: see `prepare`; and `BudgetError` when the budget does not allow the
+    first call.
     """
-    purse, models, reader = _prepare(plan, judge, budget, reach, judge_reach, allow_self_judging)
-    with open_store(store) as opened:
-        info = opened.begin_run(plan, plan.session_path, versions())
-        collection = run_collection(
-            plan, opened, info, models, purse=purse, progress=progress, limits=limits
-        )
-        judging = None
-        if reader is not None and collection.reason is None:
-            judging = scoring.run_judging(
-                opened,
-                info,
-                reader,
-                allow_self=allow_self_judging,
-                purse=purse,
-                progress=progress,
-                limits=limits,
-            )
-    return Run(store=Path(store), info=info, collection=collection, judging=judging)
+    with prepare(plan, **terms) as prepared:
+        return prepared.collect(store, progress=progress, limits=limits)
 
 
-def check(
+@contextmanager
+def prepare(
     plan: Plan,
     *,
     judge: str | None = None,
@@ -188,9 +169,74 @@ def check(
     reach: Reach = DIRECT,
     judge_reach: Reach | None = None,
     allow_self_judging: bool = False,
-) -> None:
-    """Raise what `collect` would refuse before it asks anything. Sends nothing."""
-    _prepare(plan, judge, budget, reach, judge_reach, allow_self_judging)
+    models: Mapping[str, Model] | None = None,
+) -> Iterator[Prepared]:
+    """Open all that `plan` needs, and refuse what needs no call to be refused. Sends nothing.
+
+    `budget` ("5usd", "2Mtok") covers targets and judge. `reach` is for the targets,
+    `judge_reach` for the judge (default: `reach` when it is of the same provider); `models`
+    are open models of your own, by the name of the target or judge that each stands for.
+    Raises `UsageError` (also for a judge that is one of the targets) and `ProviderError`
+    without a key.
+    """
+    purse = Purse(Budget.parse(budget)) if budget else None
+    _refuse_self_judging(plan, judge, allowed=allow_self_judging)
+    for problem in _too_long(plan):
+        raise UsageError(problem, todo="lower --context (budget_tokens) or --max-output")
+    own = models or {}
+    with ExitStack() as recordings:
+        opened = {t: own.get(t) or _open(t, plan, reach, recordings) for t in plan.targets}
+        reader = own.get(judge) if judge else None
+        if judge and reader is None:
+            its_reach = judge_reach or _reach_of(judge, plan, reach)
+            reader = _open(judge, plan, its_reach, recordings)
+        yield Prepared(plan, opened, reader, purse, allow_self_judging=allow_self_judging)
+
+
+class Prepared:
+    """A plan, and the open models that it will be asked of."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        models: Mapping[str, Model],
+        judge: Model | None,
+        purse: Purse | None,
+        *,
+        allow_self_judging: bool,
+    ) -> None:
+        """`models` has one for each target of the plan; `purse` pays for all of it."""
+        self._plan = plan
+        self._models = models
+        self._judge = judge
+        self._purse = purse
+        self._allow_self_judging = allow_self_judging
+
+    def collect(
+        self,
+        store: str | Path,
+        *,
+        progress: Progress | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> Run:
+        """Ask, then judge; closes the models. Raises `KeyboardInterrupt` on SIGINT."""
+        with open_store(store) as opened:
+            info = opened.begin_run(self._plan, self._plan.session_path, versions())
+            work = self._work(opened, info, purse=self._purse, progress=progress, limits=limits)
+            models = [*self._models.values(), *([self._judge] if self._judge else [])]
+            collection, judging = run_in_loop(work, models)
+        return Run(store=Path(store), info=info, collection=collection, judging=judging)
+
+    async def _work(
+        self, store: Store, info: RunInfo, **how: Any
+    ) -> tuple[Collection, scoring.Judging | None]:
+        collection = await collect_plan(self._plan, store, info, self._models, **how)
+        if self._judge is None or collection.reason is not None:
+            return collection, None
+        judging = await scoring.judge_run(
+            store, info, self._judge, allow_self=self._allow_self_judging, **how
+        )
+        return collection, judging
 
 
 def report(run: Run, path: str | Path, *, judge: str | None = None) -> scoring.RunAnalysis:
@@ -211,24 +257,6 @@ def versions() -> dict[str, str]:
     }
 
 
-def _prepare(
-    plan: Plan,
-    judge: str | None,
-    budget: str | None,
-    reach: Reach,
-    judge_reach: Reach | None,
-    allow_self_judging: bool,
-) -> tuple[Purse | None, dict[str, Model], Model | None]:
-    """The purse, the targets and the judge; every refusal that needs no call is made here."""
-    purse = Purse(Budget.parse(budget)) if budget else None
-    _refuse_self_judging(plan, judge, allowed=allow_self_judging)
-    for problem in _too_long(plan):
-        raise UsageError(problem, todo="lower --context (budget_tokens) or --max-output")
-    models = {target: _open(target, plan, reach) for target in plan.targets}
-    reader = _open_judge(judge, plan, judge_reach or _reach_of(judge, plan, reach))
-    return purse, models, reader
-
-
 def _too_long(plan: Plan) -> Iterator[str]:
     """Targets whose context does not hold every prefix and the longest reply after it."""
     for target in plan.targets:
@@ -243,9 +271,10 @@ def _too_long(plan: Plan) -> Iterator[str]:
             )
 
 
-def _open(target: str, plan: Plan, reach: Reach) -> Model:
+def _open(target: str, plan: Plan, reach: Reach, recordings: ExitStack) -> Model:
     if reach.replay is not None:
-        return open_model(target, lookup=open_store(reach.replay, create=False).reply)
+        recording = recordings.enter_context(open_store(reach.replay, create=False))
+        return open_model(target, lookup=recording.reply)
     if answers_here(target):
         return open_model(target, simulated=plan, timeout=reach.timeout)
     return open_model(
@@ -255,10 +284,6 @@ def _open(target: str, plan: Plan, reach: Reach) -> Model:
         headers=reach.headers,
         timeout=reach.timeout,
     )
-
-
-def _open_judge(judge: str | None, plan: Plan, reach: Reach) -> Model | None:
-    return _open(judge, plan, reach) if judge else None
 
 
 def _reach_of(judge: str | None, plan: Plan, reach: Reach) -> Reach:

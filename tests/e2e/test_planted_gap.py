@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from contextecho.engine import run_collection
+from contextecho.engine import collect, run_in_loop
 from contextecho.models import SimulatedJudge, SimulatedModel
-from contextecho.scoring import Contrast, Measure, analyse_run, run_judging
+from contextecho.scoring import Contrast, Measure, analyse_run, judge_run
 from contextecho.sessions import read_session
 from contextecho.store import open_store
 from contextecho.studies import load_study, make_plan
@@ -109,8 +109,9 @@ def studies(tmp_path: Path, gap: float, positions: int) -> list[Contrast]:
     with open_store(tmp_path / "store") as store:
         run = store.begin_run(plan, "chat.jsonl", {})
         models = {target: SimulatedModel.for_plan(plan, target=target) for target in targets}
-        assert run_collection(plan, store, run, models).complete
-        judging = run_judging(store, run, SimulatedJudge(), repeat_share=0.0)
+        assert run_in_loop(collect(plan, store, run, models), models.values()).complete
+        judge = SimulatedJudge()
+        judging = run_in_loop(judge_run(store, run, judge, repeat_share=0.0), [judge])
         assert judging.unjudged == judging.invalid == 0
         analysis = analyse_run(store, run)
     found = [

@@ -8,7 +8,7 @@ import time
 import msgspec
 import pytest
 
-from contextecho.engine import Collection, Limits, Reason, collect, run_collection
+from contextecho.engine import Collection, Limits, Reason, collect, run_in_loop
 from contextecho.errors import UsageError
 from contextecho.models import (
     Answer,
@@ -275,7 +275,7 @@ def test_interrupting_keeps_what_came_and_closes_the_models(store, limits):
     timer = threading.Timer(0.4, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        run_collection(plan, store, run, {"openai/one": model}, limits=limits)
+        run_in_loop(collect(plan, store, run, {"openai/one": model}, limits=limits), [model])
     timer.join()
     assert model.closed
     missing = len(list(store.missing(run.id)))
@@ -283,7 +283,9 @@ def test_interrupting_keeps_what_came_and_closes_the_models(store, limits):
     spend = store.spend(run.id).total
     assert spend.attempts - spend.lost == 120 - missing
     again = ScriptedModel("openai/one")
-    collection = run_collection(plan, store, run, {"openai/one": again}, limits=limits)
+    collection = run_in_loop(
+        collect(plan, store, run, {"openai/one": again}, limits=limits), [again]
+    )
     assert counts(collection) == (120, missing, 120 - missing, 0, 0)
 
 
@@ -292,7 +294,7 @@ def test_a_simulated_target_is_collected_like_any_other(store, limits):
     run = begin(store, plan)
     target = plan.targets[0]
     model = SimulatedModel.for_plan(plan, target=target)
-    collection = run_collection(plan, store, run, {target: model}, limits=limits)
+    collection = run_in_loop(collect(plan, store, run, {target: model}, limits=limits), [model])
     assert collection.total == 12
     assert collection.dollars == 0.0
 

@@ -126,7 +126,7 @@ async def test_a_budget_holds_against_what_the_server_bills(store, limits):
 COLLECT = """
 import sys
 from store.plans import make_plan
-from contextecho.engine import run_collection
+from contextecho.engine import collect, run_in_loop
 from contextecho.models import open_model
 from contextecho.store import open_store
 
@@ -135,7 +135,7 @@ plan = make_plan(positions=4, probes=50)
 with open_store(path) as store:
     run = store.begin_run(plan, "s", {})
     model = open_model("openai/one", base_url=url)
-    collection = run_collection(plan, store, run, {model.id: model})
+    collection = run_in_loop(collect(plan, store, run, {model.id: model}), [model])
     print(collection.done, collection.reused)
 """
 

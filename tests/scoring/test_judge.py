@@ -24,7 +24,7 @@ from contextecho.models import (
     Truncated,
     Usage,
 )
-from contextecho.scoring import Measure, analyse_run, judge_run, load_rubric, run_judging
+from contextecho.scoring import Measure, analyse_run, judge_run, load_rubric
 from contextecho.scoring.judge import MAXIMUM_CHARACTERS
 from contextecho.store import Store
 from contextecho.studies import Cell
@@ -297,7 +297,7 @@ def test_from_ordinary_code_a_planted_gap_comes_back(store: Store) -> None:
     import asyncio
 
     asyncio.run(ask())
-    done = run_judging(store, run, SimulatedJudge())
+    done = asyncio.run(judge_run(store, run, SimulatedJudge()))
     assert done.judged == done.replies == len(plan.cells)
     analysis = analyse_run(store, run)
     gap = next(

@@ -58,7 +58,7 @@ ASK_ABOVE_DOLLARS = 1.0
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON.")
 def command(session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
-    from contextecho.api import check, collect
+    from contextecho.api import prepare
     from contextecho.engine import Limits, open_progress
 
     target_reach, judge_reach = _reaches(choices)
@@ -70,18 +70,16 @@ def command(session: str, **choices: Any) -> None:
         "judge_reach": judge_reach,
         "allow_self_judging": choices["allow_self_judging"],
     }
-    check(plan, **terms)
-    estimate = estimate_from(plan, choices)
-    for line in () if choices["quiet"] else lines(plan, estimate):
-        say(line)
-    _confirm(estimate, yes=choices["yes"])
-    run = collect(
-        plan,
-        **terms,
-        store=choices["store"],
-        progress=open_progress(quiet=choices["quiet"]),
-        limits=Limits(attempts=choices["attempts"]),
-    )
+    with prepare(plan, **terms) as prepared:
+        estimate = estimate_from(plan, choices)
+        for line in () if choices["quiet"] else lines(plan, estimate):
+            say(line)
+        _confirm(estimate, yes=choices["yes"])
+        run = prepared.collect(
+            choices["store"],
+            progress=open_progress(quiet=choices["quiet"]),
+            limits=Limits(attempts=choices["attempts"]),
+        )
     _show(run, choices["output"], as_json=choices["as_json"])
     _end(run, reported=choices["output"] is not None)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from contextecho.contexts import Request
-from contextecho.engine.asking import Collection, Work, ask_requests, run_in_loop
+from contextecho.engine.asking import Collection, Work, ask_requests
 from contextecho.engine.budget import Purse
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress
@@ -43,21 +43,6 @@ async def collect(
         progress=progress,
         limits=limits,
     )
-
-
-def run_collection(
-    plan: Plan,
-    store: Store,
-    run: RunInfo,
-    models: Mapping[str, Model],
-    *,
-    purse: Purse | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Collection:
-    """`collect` from ordinary code; closes the models. Raises `KeyboardInterrupt` on SIGINT."""
-    work = collect(plan, store, run, models, purse=purse, progress=progress, limits=limits)
-    return run_in_loop(work, models.values())
 
 
 def plan_work(plan: Plan) -> Work:

@@ -41,7 +41,6 @@ __all__ = [
     "measure_features",
     "read_judgement",
     "rubric_ids",
-    "run_judging",
     "score_run",
     "screen_session",
 ]
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from contextecho.scoring.compliance import check_compliance
     from contextecho.scoring.contract import Compliance
     from contextecho.scoring.features import Features, measure_features
-    from contextecho.scoring.judge import Judging, judge_run, run_judging
+    from contextecho.scoring.judge import Judging, judge_run
     from contextecho.scoring.judgement import Judgement, read_judgement
     from contextecho.scoring.model import (
         OVERALL,
@@ -77,7 +76,7 @@ else:
         "compliance": ("check_compliance",),
         "contract": ("Compliance",),
         "features": ("Features", "measure_features"),
-        "judge": ("Judging", "judge_run", "run_judging"),
+        "judge": ("Judging", "judge_run"),
         "judgement": ("Judgement", "read_judgement"),
         "model": (
             "OVERALL",

@@ -26,7 +26,6 @@ from contextecho.engine import (
     Purse,
     Reason,
     ask_requests,
-    run_in_loop,
 )
 from contextecho.errors import UsageError
 from contextecho.models import (
@@ -132,33 +131,6 @@ async def judge_run(
     if again and asked[0].reason is None:
         await ask("judging again", again)
     return bench.result(asked[-1])
-
-
-def run_judging(
-    store: Store,
-    run: RunInfo,
-    judge: Model,
-    *,
-    rubric: Rubric | None = None,
-    allow_self: bool = False,
-    repeat_share: float = REPEAT_SHARE,
-    purse: Purse | None = None,
-    progress: Progress | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> Judging:
-    """`judge_run` from ordinary code; closes the judge. Raises `KeyboardInterrupt` on SIGINT."""
-    work = judge_run(
-        store,
-        run,
-        judge,
-        rubric=rubric,
-        allow_self=allow_self,
-        repeat_share=repeat_share,
-        purse=purse,
-        progress=progress,
-        limits=limits,
-    )
-    return run_in_loop(work, [judge])
 
 
 class _Bench:
