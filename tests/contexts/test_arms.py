@@ -10,6 +10,7 @@ from contextecho.contexts import (
     Arm,
     Context,
     EstimateCounter,
+    Placement,
     Rendering,
     Snapshot,
     anchor_ids,
@@ -179,7 +180,7 @@ def test_an_anchor_in_the_system_prompt_leaves_the_messages_alone(long_session: 
         STRICT,
         counter=COUNTER,
         anchor=load_anchor("V0"),
-        placement="system",
+        placement=Placement.SYSTEM,
     )
     assert anchored.messages == taken.context.messages
     assert anchored.system == f"{STRICT.system}\n\n{load_anchor('V0').messages[0].text}"

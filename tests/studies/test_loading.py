@@ -81,7 +81,7 @@ def test_battery_files_are_looked_for_beside_the_study(
         ('anchor = "A"', "", "`anchor` is missing"),
         ('anchor = "A"', 'anchor = "Z"', '`anchor` is "Z"'),
         ('protocol = "strict"', 'protocol = "loose"', '`protocol` is "loose"'),
-        ('anchor_placement = "user"', 'anchor_placement = "top"', '`anchor_placement` is "top"'),
+        ('anchor_placement = "user"', 'anchor_placement = "top"', r"\$\.anchor_placement"),
         ('minus_from = "control"', 'minus_from = "session"', "contrasts.gap takes arm session"),
         ('id = "restoration"', 'id = "gap"', '`contrasts.id` is "gap" more than once'),
         ('id = "gap"', 'id = "gap"\nsign = 1', "unknown keys: contrasts.sign"),

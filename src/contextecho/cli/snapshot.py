@@ -94,6 +94,7 @@ def command(
         load_anchor,
         load_protocol,
         parse_arm,
+        parse_placement,
         parse_rendering,
         take_snapshot,
     )
@@ -120,7 +121,7 @@ def command(
         protocol,
         counter=counter,
         anchor=load_anchor(anchor) if wanted.anchored else None,
-        placement="system" if placement == "system" else "user",
+        placement=parse_placement(placement),
     )
     if asked is not None:
         _write(_body(asked, context, protocol.decoding))

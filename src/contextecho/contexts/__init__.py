@@ -20,10 +20,12 @@ from contextecho.contexts.protocol import (
     CONTROL_TOLERANCE,
     Arm,
     ControlKind,
+    Placement,
     Protocol,
     Rendering,
     Unit,
     parse_arm,
+    parse_placement,
     parse_rendering,
 )
 from contextecho.contexts.published import published_text
@@ -36,7 +38,6 @@ from contextecho.contexts.tokens import (
 )
 from contextecho.contexts.wording import (
     Anchor,
-    Placement,
     anchor_ids,
     load_anchor,
     load_protocol,
@@ -73,6 +74,7 @@ __all__ = [
     "load_control",
     "load_protocol",
     "parse_arm",
+    "parse_placement",
     "parse_rendering",
     "protocol_ids",
     "published_text",

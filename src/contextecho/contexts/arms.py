@@ -18,9 +18,9 @@ import msgspec
 
 from contextecho.contexts.model import Context, Message, Snapshot, ToolCall, ToolSpec
 from contextecho.contexts.prose import ProseReader, load_control
-from contextecho.contexts.protocol import Arm, ControlKind, Protocol
+from contextecho.contexts.protocol import Arm, ControlKind, Placement, Protocol
 from contextecho.contexts.tokens import TokenCounter, call_tokens, context_tokens
-from contextecho.contexts.wording import Anchor, Placement, wording
+from contextecho.contexts.wording import Anchor, wording
 from contextecho.errors import UsageError
 
 
@@ -31,7 +31,7 @@ def apply_arm(
     *,
     counter: TokenCounter,
     anchor: Anchor | None = None,
-    placement: Placement = "user",
+    placement: Placement = Placement.USER,
 ) -> Context:
     """The context of `arm`. Raises UsageError for an anchored arm without an anchor."""
     session = snapshot.context
@@ -51,7 +51,7 @@ def apply_arm(
 
 
 def _anchored(context: Context, anchor: Anchor, placement: Placement) -> Context:
-    if placement == "system":
+    if placement is Placement.SYSTEM:
         system = "\n\n".join(filter(None, (context.system, anchor.system)))
         return msgspec.structs.replace(context, system=system)
     return msgspec.structs.replace(context, messages=context.messages + anchor.messages)

@@ -55,6 +55,13 @@ class Arm(StrEnum):
         return self in (Arm.SESSION_ANCHOR, Arm.CONTROL_ANCHOR)
 
 
+class Placement(StrEnum):
+    """Where an anchor stands."""
+
+    USER = "user"  # turns of its own after the prefix
+    SYSTEM = "system"  # the end of the system prompt
+
+
 def parse_arm(text: str) -> Arm:
     """The arm of that name. Raises UsageError naming all of them."""
     if text not in tuple(Arm):
@@ -67,6 +74,15 @@ def parse_rendering(text: str) -> Rendering:
     if text not in tuple(Rendering):
         raise UsageError(f'there is no rendering "{text}"', todo=f"use {', '.join(Rendering)}")
     return Rendering(text)
+
+
+def parse_placement(text: str) -> Placement:
+    """The placement of that name. Raises UsageError naming all of them."""
+    if text not in tuple(Placement):
+        raise UsageError(
+            f'there is no anchor placement "{text}"', todo=f"use {', '.join(Placement)}"
+        )
+    return Placement(text)
 
 
 class Protocol(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,6 @@ from contextecho.contexts.model import Message, Role
 from contextecho.contexts.protocol import Protocol
 from contextecho.errors import UsageError
 
-Placement = Literal["user", "system"]
-
 
 class ControlTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The neutral names that tools and their parameters have in the control arm."""

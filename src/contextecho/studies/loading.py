@@ -108,8 +108,6 @@ def _check(study: Study, name: str) -> None:
         problems.append("`anchor` is missing, and `arms` has an anchored arm")
     if study.anchor is not None and study.anchor not in anchor_ids():
         problems.append(f'`anchor` is "{study.anchor}"; there are {", ".join(anchor_ids())}')
-    if study.anchor_placement not in ("user", "system"):
-        problems.append(f'`anchor_placement` is "{study.anchor_placement}", not "user" or "system"')
     if study.protocol not in protocol_ids():
         problems.append(f'`protocol` is "{study.protocol}"; there are {", ".join(protocol_ids())}')
     for key, value in (("paraphrases", study.paraphrases), ("replicates", study.replicates)):

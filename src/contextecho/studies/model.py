@@ -16,6 +16,7 @@ from contextecho.contexts import (
     Context,
     Decoding,
     Message,
+    Placement,
     Position,
     Protocol,
     Request,
@@ -45,7 +46,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     paraphrases: int
     replicates: int
     anchor: str | None  # recipe id, for anchored arms
-    anchor_placement: str  # "user" or "system"
+    anchor_placement: Placement
     protocol: str
     contrasts: tuple[ContrastSpec, ...]
     negative_controls: str | None  # battery id, collected on the same arms; guards the headline

@@ -13,34 +13,24 @@ from typing import Any
 import msgspec
 
 from contextecho.contexts import (
-    CONTROL_TOLERANCE,
     Arm,
-    Context,
     Decoding,
     EstimateCounter,
-    Placement,
     Protocol,
     Rendering,
-    Snapshot,
     TokenCounter,
     Unit,
-    apply_arm,
-    choose_positions,
-    context_tokens,
-    load_anchor,
     load_protocol,
     parse_arm,
+    parse_placement,
     parse_rendering,
-    take_snapshot,
 )
 from contextecho.errors import UsageError
 from contextecho.sessions import Session
 from contextecho.stimuli import Battery, load_battery
+from contextecho.studies.forks import take_forks
 from contextecho.studies.model import Cell, Plan, Study
 from contextecho.untrusted import make_visible
-
-_THIN = 0.5
-"""Share of the budget below which a snapshot that was cut is worth a note."""
 
 
 def make_plan(
@@ -72,25 +62,22 @@ def make_plan(
     for a choice that does not exist or does not fit, SessionError for a session
     shorter than the first position, DataError for a battery file.
     """
-    rules = (
-        protocol if isinstance(protocol, Protocol) else load_protocol(protocol or study.protocol)
-    )
+    rules = _rules(protocol or study.protocol)
     study, notes = _override(
         study,
         positions=positions,
         arms=None if arms is None else tuple(dict.fromkeys(parse_arm(arm) for arm in arms)),
         batteries=None if batteries is None else tuple(dict.fromkeys(batteries)),
-        paraphrases=(
-            min(study.paraphrases, rules.paraphrases) if paraphrases is None else paraphrases
-        ),
+        paraphrases=_wordings(paraphrases, study, rules),
         replicates=replicates,
         anchor=anchor,
-        anchor_placement=placement,
+        anchor_placement=None if placement is None else parse_placement(placement),
         protocol=rules.id,
     )
     if not targets:
         raise UsageError("a plan needs a target", todo="name one with --target")
-    forks = _fork(
+    targets = tuple(dict.fromkeys(targets))
+    forks = take_forks(
         study,
         session,
         rules,
@@ -110,7 +97,7 @@ def make_plan(
         session=session.id,
         session_sha256=session.sha256,
         session_path=make_visible(str(session.path)),  # a name need not be UTF-8
-        targets=tuple(dict.fromkeys(targets)),
+        targets=targets,
         positions=tuple(snapshot.position for snapshot in forks.snapshots),
         snapshots=forks.snapshots,
         contexts=forks.contexts,
@@ -118,82 +105,20 @@ def make_plan(
         token_counter=forks.counter,
         control_ratio=forks.control_ratio,
         batteries=asked,
-        cells=_cells(study, session.id, tuple(dict.fromkeys(targets)), forks.prefixes, asked),
+        cells=_cells(study, session.id, targets, forks.prefixes, asked),
         decoding=_decoding(rules, max_output_tokens),
         serving=serving or {},
         notes=notes,
     )
 
 
-class _Forks(msgspec.Struct, frozen=True, kw_only=True):
-    """Every context of a plan, and where it belongs."""
-
-    snapshots: tuple[Snapshot, ...]
-    prefixes: Mapping[tuple[str, Arm], str]  # (position label, arm) -> Context.sha256
-    contexts: Mapping[str, Context]
-    tokens: Mapping[str, int]
-    control_ratio: Mapping[str, float]
-    counter: str
-    notes: tuple[str, ...]
+def _rules(protocol: Protocol | str) -> Protocol:
+    return protocol if isinstance(protocol, Protocol) else load_protocol(protocol)
 
 
-def _fork(
-    study: Study,
-    session: Session,
-    protocol: Protocol,
-    counter: TokenCounter,
-    *,
-    padding: int | None,
-    rendering: Rendering | None,
-    budget: int | None,
-    system: str | None,
-) -> _Forks:
-    """Take a snapshot at each position, and make each arm's context from it."""
-    choice = choose_positions(session, study.positions, padding=padding)
-    anchor = load_anchor(study.anchor) if study.anchor else None
-    snapshots: list[Snapshot] = []
-    prefixes: dict[tuple[str, Arm], str] = {}
-    contexts: dict[str, Context] = {}
-    tokens: dict[str, int] = {}
-    ratios: dict[str, float] = {}
-    for position in choice.positions:
-        snapshot = take_snapshot(
-            session,
-            position,
-            protocol,
-            counter=counter,
-            budget=budget,
-            rendering=rendering,
-            system=system,
-        )
-        snapshots.append(snapshot)
-        for arm in study.arms:
-            context = apply_arm(
-                snapshot,
-                arm,
-                protocol,
-                counter=counter,
-                anchor=anchor,
-                placement=_placement(study),
-            )
-            prefixes[position.label, arm] = context.sha256
-            if context.sha256 not in contexts:
-                contexts[context.sha256] = context
-                tokens[context.sha256] = context_tokens(context, counter)
-        if Arm.CONTROL in study.arms:
-            ratios[position.label] = tokens[prefixes[position.label, Arm.CONTROL]] / snapshot.tokens
-    return _Forks(
-        snapshots=tuple(snapshots),
-        prefixes=prefixes,
-        contexts=contexts,
-        tokens=tokens,
-        control_ratio=ratios,
-        counter=counter.name,
-        notes=(
-            *choice.notes,
-            *_fork_notes(snapshots, ratios, budget or protocol.budget, protocol.budget_unit),
-        ),
-    )
+def _wordings(given: int | None, study: Study, protocol: Protocol) -> int:
+    """How many wordings are asked: as given, else as many as study and protocol allow."""
+    return min(study.paraphrases, protocol.paraphrases) if given is None else given
 
 
 def _cells(
@@ -280,35 +205,6 @@ def _decoding(protocol: Protocol, max_output_tokens: int | None) -> Decoding:
     return msgspec.structs.replace(protocol.decoding, max_output_tokens=max_output_tokens)
 
 
-def _fork_notes(
-    snapshots: Sequence[Snapshot], ratios: Mapping[str, float], limit: int, unit: Unit
-) -> Iterator[str]:
-    """What a reader must know about the prefixes."""
-    empty = [s.position.label for s in snapshots if not s.context.messages]
-    if empty:
-        yield f"nothing of the session is in view at {', '.join(empty)}: the arms equal scratch"
-    trimmed = [s.position.label for s in snapshots if s.summary_kept is False]
-    if trimmed:
-        yield f"the compaction summary is not wholly in view at {', '.join(trimmed)}"
-    for snapshot in snapshots:
-        if snapshot.dropped_turns and unit is Unit.TOKENS and snapshot.tokens < _THIN * limit:
-            yield (
-                f"{snapshot.position.label} holds {snapshot.tokens} of {limit} tokens: the message "
-                "before them is longer than the rest of the budget"
-            )
-        if unit is Unit.TOKENS and snapshot.tokens > limit:
-            yield (
-                f"{snapshot.position.label} holds {snapshot.tokens} tokens, more than the budget "
-                f"of {limit}: no shorter prefix is possible there"
-            )
-    for label, ratio in ratios.items():
-        if abs(ratio - 1) > CONTROL_TOLERANCE:
-            yield (
-                f"the control at {label} has {ratio:.3f} times the session's tokens, "
-                f"counted by {snapshots[0].counter}"
-            )
-
-
 def _refuse_more_than_there_are(paraphrases: int, batteries: Mapping[str, Battery]) -> None:
     most = max(len(s.wordings) for battery in batteries.values() for s in battery.stimuli)
     if paraphrases > most:
@@ -322,11 +218,3 @@ def _wording_notes(study: Study, batteries: Mapping[str, Battery]) -> Iterator[s
         fewest = min(len(stimulus.wordings) for stimulus in battery.stimuli)
         if fewest < study.paraphrases:
             yield f"battery {battery.id} has {fewest} wordings, fewer than {study.paraphrases}"
-
-
-def _placement(study: Study) -> Placement:
-    if study.anchor_placement not in ("user", "system"):
-        raise UsageError(
-            f'there is no anchor placement "{study.anchor_placement}"', todo="use user or system"
-        )
-    return "user" if study.anchor_placement == "user" else "system"

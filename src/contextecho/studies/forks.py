@@ -1,0 +1,131 @@
+"""The contexts of a plan: at each position a snapshot, from it one context an arm.
+
+The one thing to know: arms that come to the same messages are one context, and asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from contextecho.contexts import (
+    CONTROL_TOLERANCE,
+    Arm,
+    Context,
+    Protocol,
+    Rendering,
+    Snapshot,
+    TokenCounter,
+    Unit,
+    apply_arm,
+    choose_positions,
+    context_tokens,
+    load_anchor,
+    take_snapshot,
+)
+from contextecho.sessions import Session
+from contextecho.studies.model import Study
+
+_THIN = 0.5
+"""Share of the budget below which a snapshot that was cut is worth a note."""
+
+
+class Forks(msgspec.Struct, frozen=True, kw_only=True):
+    """Every context of a plan, and where it belongs."""
+
+    snapshots: tuple[Snapshot, ...]
+    prefixes: Mapping[tuple[str, Arm], str]  # (position label, arm) -> Context.sha256
+    contexts: Mapping[str, Context]
+    tokens: Mapping[str, int]
+    control_ratio: Mapping[str, float]
+    counter: str
+    notes: tuple[str, ...]
+
+
+def take_forks(
+    study: Study,
+    session: Session,
+    protocol: Protocol,
+    counter: TokenCounter,
+    *,
+    padding: int | None,
+    rendering: Rendering | None,
+    budget: int | None,
+    system: str | None,
+) -> Forks:
+    """Take a snapshot at each position, and make each arm's context from it."""
+    choice = choose_positions(session, study.positions, padding=padding)
+    anchor = load_anchor(study.anchor) if study.anchor else None
+    snapshots: list[Snapshot] = []
+    prefixes: dict[tuple[str, Arm], str] = {}
+    contexts: dict[str, Context] = {}
+    tokens: dict[str, int] = {}
+    ratios: dict[str, float] = {}
+    for position in choice.positions:
+        snapshot = take_snapshot(
+            session,
+            position,
+            protocol,
+            counter=counter,
+            budget=budget,
+            rendering=rendering,
+            system=system,
+        )
+        snapshots.append(snapshot)
+        for arm in study.arms:
+            context = apply_arm(
+                snapshot,
+                arm,
+                protocol,
+                counter=counter,
+                anchor=anchor,
+                placement=study.anchor_placement,
+            )
+            prefixes[position.label, arm] = context.sha256
+            if context.sha256 not in contexts:
+                contexts[context.sha256] = context
+                tokens[context.sha256] = context_tokens(context, counter)
+        if Arm.CONTROL in study.arms:
+            ratios[position.label] = tokens[prefixes[position.label, Arm.CONTROL]] / snapshot.tokens
+    return Forks(
+        snapshots=tuple(snapshots),
+        prefixes=prefixes,
+        contexts=contexts,
+        tokens=tokens,
+        control_ratio=ratios,
+        counter=counter.name,
+        notes=(
+            *choice.notes,
+            *_notes(snapshots, ratios, budget or protocol.budget, protocol.budget_unit),
+        ),
+    )
+
+
+def _notes(
+    snapshots: Sequence[Snapshot], ratios: Mapping[str, float], limit: int, unit: Unit
+) -> Iterator[str]:
+    """What a reader must know about the prefixes."""
+    empty = [s.position.label for s in snapshots if not s.context.messages]
+    if empty:
+        yield f"nothing of the session is in view at {', '.join(empty)}: the arms equal scratch"
+    trimmed = [s.position.label for s in snapshots if s.summary_kept is False]
+    if trimmed:
+        yield f"the compaction summary is not wholly in view at {', '.join(trimmed)}"
+    for snapshot in snapshots:
+        if snapshot.dropped_turns and unit is Unit.TOKENS and snapshot.tokens < _THIN * limit:
+            yield (
+                f"{snapshot.position.label} holds {snapshot.tokens} of {limit} tokens: the message "
+                "before them is longer than the rest of the budget"
+            )
+        if unit is Unit.TOKENS and snapshot.tokens > limit:
+            yield (
+                f"{snapshot.position.label} holds {snapshot.tokens} tokens, more than the budget "
+                f"of {limit}: no shorter prefix is possible there"
+            )
+    for label, ratio in ratios.items():
+        if abs(ratio - 1) > CONTROL_TOLERANCE:
+            yield (
+                f"the control at {label} has {ratio:.3f} times the session's tokens, "
+                f"counted by {snapshots[0].counter}"
+            )
