@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from contextecho.reports.typeset import (
     Quantity,
-    count,
     estimate,
     listing,
     number,
@@ -57,12 +56,6 @@ def test_a_written_number_is_within_half_a_digit_of_the_number(
 )
 def test_p_values_claim_no_false_precision(p: float | None, written: str) -> None:
     assert p_value(p) == written
-
-
-def test_counts_agree_with_their_noun() -> None:
-    assert count(1, "pair") == "1 pair"
-    assert count(1200, "reply", "replies") == "1,200 replies"
-    assert count(0, "pair") == "0 pairs"
 
 
 def test_listings_read_as_prose() -> None:

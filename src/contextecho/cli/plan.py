@@ -10,7 +10,8 @@ import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from, words_given
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import counted, print_json, say_command, say_next, show
+from contextecho.cli.printing import print_json, say_command, say_next, show
+from contextecho.counting import counted
 
 if TYPE_CHECKING:
     from contextecho.engine import Estimate, Range, TargetEstimate

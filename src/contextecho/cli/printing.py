@@ -45,12 +45,6 @@ def say_command(what: str, *words: object) -> None:
     say(f"{what}: contextecho " + " ".join(shlex.quote(str(word)) for word in words))
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 prefix`, `1,200 prefixes`."""
-    plural = f"{noun}es" if noun.endswith(("x", "s")) else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
-
-
 def _encodable(value: Any) -> Any:
     """The same value in JSON's types, with marks for lone surrogates, which UTF-8 cannot hold.
 

@@ -11,6 +11,7 @@ import click
 from contextecho.cli.finding import find_path
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
+from contextecho.counting import counted
 from contextecho.errors import SessionError
 from contextecho.untrusted import one_line
 
@@ -149,7 +150,7 @@ def _counts(screen: Screen) -> str:
     }
     if screen.microcompactions:
         counts["microcompaction"] = screen.microcompactions
-    return " · ".join(f"{n} {noun}{'' if n == 1 else 's'}" for noun, n in counts.items())
+    return " · ".join(counted(n, noun) for noun, n in counts.items())
 
 
 def _voice(screen: Screen, voice: Voice, texts: int) -> Iterator[str]:

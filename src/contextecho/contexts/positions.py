@@ -21,6 +21,7 @@ from itertools import pairwise
 import msgspec
 
 from contextecho.contexts.model import Position
+from contextecho.counting import counted
 from contextecho.errors import SessionError, UsageError
 from contextecho.sessions import Kind, Session
 
@@ -220,4 +221,4 @@ def _extent(session: Session) -> str:
         "prompt": session.prompts,
         "compaction": len(session.full_compactions),
     }
-    return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())
+    return ", ".join(counted(count, noun) for noun, count in counts.items())

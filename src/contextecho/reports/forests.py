@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from contextecho.counting import counted
 from contextecho.reports.axes import axis_over, reach
 from contextecho.reports.captions import bars, identify, provenance, withheld
 from contextecho.reports.figures import Forest, Mark, Panel, Row
@@ -12,7 +13,7 @@ from contextecho.reports.headline import difference, direction, stated
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import ESTIMATE, series_name
 from contextecho.reports.trajectories import mean_mark
-from contextecho.reports.typeset import count, p_value
+from contextecho.reports.typeset import p_value
 from contextecho.reports.view import View
 from contextecho.scoring import OVERALL, Contrast, Measure
 
@@ -132,7 +133,7 @@ def _arms_finding(view: View, measure: Measure, battery: str) -> str:
     apart = sum(bool(direction(c)) for c in known)
     return (
         f"The interval of {difference(known[0])} lies wholly on one side of no difference "
-        f"for {apart} of {count(len(known), 'target')}."
+        f"for {apart} of {counted(len(known), 'target')}."
     )
 
 
@@ -175,7 +176,7 @@ def _scopes_finding(view: View, found: tuple[Contrast, ...]) -> str:
     if not tested:
         return "No single category or position could be tested."
     apart = sum(c.p_holm is not None and c.p_holm < 0.05 for c in tested)
-    parts = count(len(tested), "category or position", "categories and positions")
+    parts = counted(len(tested), "category or position", "categories and positions")
     floor = _floor(view, tested)
     return f"After Holm's correction, {apart} of {parts} differ at the 5 % level.{floor}"
 
@@ -189,7 +190,7 @@ def _floor(view: View, tested: list[Contrast]) -> str:
     few = min(coarse, key=_flipped)
     unit = "cluster" if few.clusters > 1 else "pair"
     return (
-        f" The test flips the signs of whole units: with {count(_flipped(few), unit)} no p lies "
+        f" The test flips the signs of whole units: with {counted(_flipped(few), unit)} no p lies "
         f"below {p_value(_smallest_p(few))}, and Holm multiplies it by up to "
         f"{families[few.family]}, so many intervals may lie clear of no difference while "
         "few adjusted p are small."

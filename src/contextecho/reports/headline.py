@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
+from contextecho.counting import counted
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
-from contextecho.reports.typeset import Quantity, count, estimate, sentence
+from contextecho.reports.typeset import Quantity, estimate, sentence
 from contextecho.reports.view import View
 from contextecho.scoring import Contrast, Guard, Measure
 
@@ -74,7 +75,7 @@ def collected(view: View) -> str:
     """`1,188 of 1,200 planned replies answered`."""
     answered = sum(d.answered for d in view.analysis.denominators)
     planned = sum(d.planned for d in view.analysis.denominators)
-    return f"{answered:,} of {count(planned, 'planned reply', 'planned replies')} answered"
+    return f"{answered:,} of {counted(planned, 'planned reply')} answered"
 
 
 def controls(view: View) -> tuple[str, ...]:
@@ -107,10 +108,10 @@ def numbers(contrast: Contrast) -> str:
         interval.high if interval else None,
         READINGS[contrast.measure].contrast,
     )
-    pairs = count(contrast.pairs, "pair")
+    pairs = counted(contrast.pairs, "pair")
     if contrast.pairs != contrast.planned_pairs:
-        pairs = f"{contrast.pairs:,} of {count(contrast.planned_pairs, 'pair')}"
-    return f"{difference(contrast)} = {text}, {pairs} in {count(contrast.clusters, 'cluster')}"
+        pairs = f"{contrast.pairs:,} of {counted(contrast.planned_pairs, 'pair')}"
+    return f"{difference(contrast)} = {text}, {pairs} in {counted(contrast.clusters, 'cluster')}"
 
 
 def too_few(contrast: Contrast) -> bool:
@@ -121,7 +122,7 @@ def too_few(contrast: Contrast) -> bool:
 def stated(contrast: Contrast) -> str:
     """The numbers as a sentence may say them: those of a few pairs are left to the tables."""
     if too_few(contrast):
-        return f"n too small to state: {count(contrast.pairs, 'pair')}"
+        return f"n too small to state: {counted(contrast.pairs, 'pair')}"
     return numbers(contrast)
 
 

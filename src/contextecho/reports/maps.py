@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from contextecho.counting import counted
 from contextecho.reports.axes import axis_over
 from contextecho.reports.captions import identify, provenance, withheld
 from contextecho.reports.figures import Axis, Cloud, Mark, Point, Scatter
 from contextecho.reports.palette import ESTIMATE
-from contextecho.reports.typeset import Quantity, count, estimate, number, sentence
+from contextecho.reports.typeset import Quantity, estimate, number, sentence
 from contextecho.reports.view import View
 from contextecho.scoring import FingerprintMap, FingerprintPoint
 
@@ -117,8 +118,8 @@ def _caption(found: FingerprintMap, clouds: tuple[Cloud, ...]) -> str:
         beware = f" {sentence(found.auc_note)}"
     left_out = ""
     if found.dropped:
-        left_out = f" {count(found.dropped, 'reply', 'replies')} without text left out."
+        left_out = f" {counted(found.dropped, 'reply')} without text left out."
     return (
-        f"Six features of the text, without a judge. {shown} {count(total, 'reply', 'replies')} "
+        f"Six features of the text, without a judge. {shown} {counted(total, 'reply')} "
         f"drawn; large marks are the arms' centres.{judge}{beware}{left_out}"
     )

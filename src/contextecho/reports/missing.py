@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from contextecho.contexts import CONTROL_TOLERANCE, Arm
+from contextecho.counting import counted
 from contextecho.reports.headline import difference
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
-from contextecho.reports.typeset import count, listing
+from contextecho.reports.typeset import listing
 from contextecho.reports.view import View
 from contextecho.scoring import OVERALL, Denominator, Measure
 
@@ -44,7 +45,7 @@ def _replies(view: View) -> Iterator[str]:
                 if total
             ]
             if gone:
-                planned = count(sum(d.planned for d in found), "planned reply", "planned replies")
+                planned = counted(sum(d.planned for d in found), "planned reply")
                 if arm is Arm.SCRATCH:
                     planned += _distinct(view, found)
                 yield (
@@ -69,7 +70,7 @@ def _verdicts(view: View) -> Iterator[str]:
         unread = sum(d.unjudged for d in view.analysis.denominators if d.target == target)
         if unread:
             yield (
-                f"{target}: the judge's verdict on {count(unread, 'answer')} could not be read; "
+                f"{target}: the judge's verdict on {counted(unread, 'answer')} could not be read; "
                 f"{'it is' if unread == 1 else 'they are'} left out."
             )
 
@@ -84,7 +85,7 @@ def _numbers(view: View) -> Iterator[str]:
     parts = sum(c.estimate is None and c.scope != OVERALL for c in view.analysis.contrasts)
     if parts:
         yield (
-            f"{count(parts, 'difference')} by category or position "
+            f"{counted(parts, 'difference')} by category or position "
             f"{'has' if parts == 1 else 'have'} no number; the table of all differences says why."
         )
 

@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from contextecho.counting import counted
 from contextecho.reports.axes import ticks
 from contextecho.reports.figures import (
     Axis,
@@ -33,7 +34,7 @@ from contextecho.reports.figures import (
     series_of,
 )
 from contextecho.reports.palette import ESTIMATE, LOOKS, series_name
-from contextecho.reports.typeset import count, estimate, tick, whole
+from contextecho.reports.typeset import estimate, tick, whole
 from contextecho.untrusted import make_visible
 
 INTERVAL = " (interval)"
@@ -197,7 +198,7 @@ def _margin(row: Row, top: float) -> Iterator[tuple[float, str, str | None]]:
 
 def _numbers(mark: Mark) -> str:
     words = estimate(mark.value, mark.low, mark.high, mark.quantity)
-    return f"{words}, {count(mark.n, mark.unit, 'replies' if mark.unit == 'reply' else None)}"
+    return f"{words}, {counted(mark.n, mark.unit)}"
 
 
 def _scatter(figure: Scatter) -> Canvas:

@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from contextecho.counting import counted
 from contextecho.reports.figures import Figure
 from contextecho.reports.gallery import compose
 from contextecho.reports.headline import collected, controls, headlines
@@ -30,7 +31,7 @@ from contextecho.reports.tables import (
     figure_table,
     positions_table,
 )
-from contextecho.reports.typeset import count, number, sentence
+from contextecho.reports.typeset import number, sentence
 from contextecho.reports.view import View
 from contextecho.untrusted import make_visible
 
@@ -81,7 +82,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": count, "name": series_name, "sentence": sentence}
+    environment.filters |= {"count": counted, "name": series_name, "sentence": sentence}
     environment.globals |= {"draw": draw, "table_of": figure_table, "number": number}
     return environment
 

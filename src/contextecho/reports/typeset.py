@@ -70,11 +70,6 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def count(n: int, one: str, many: str | None = None) -> str:
-    """`1 pair`, `60 pairs`, `1,200 replies`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
 def whole(n: int | None) -> str:
     """An integer with thousands separated; a dash where it is not known."""
     return "–" if n is None else f"{n:,}".replace("-", "−")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from contextecho.counting import counted
 from contextecho.sessions import Session, Turn
 
 LONG_PAUSE = 6 * 3600.0  # seconds; after it somebody probably resumed the session
@@ -24,13 +25,13 @@ def confounders_of(session: Session, spoken: Sequence[tuple[Turn, str]]) -> Iter
     yield from _changes("model", [turn.model for turn in turns], turns)
     yield from _changes("client version", [turn.version for turn in turns], turns)
     if session.compactions:
-        yield f"{_count(len(session.compactions), 'compaction')} of the context"
+        yield f"{counted(len(session.compactions), 'compaction')} of the context"
     pauses = _pauses(turns)
     if pauses:
-        yield f"{_count(pauses, 'pause')} of more than six hours"
+        yield f"{counted(pauses, 'pause')} of more than six hours"
     yield from _language([text for _, text in spoken])
     if session.sidechains:
-        yield f"{_count(len(session.sidechains), 'sub-agent')}, whose words are left out"
+        yield f"{counted(len(session.sidechains), 'sub-agent')}, whose words are left out"
     if any(turn.abandoned for turn in session.turns):
         yield "a rewind left a branch behind, which is left out"
 
@@ -62,10 +63,6 @@ def _language(texts: Sequence[str]) -> Iterator[str]:
 def _foreign(texts: Sequence[str]) -> float:
     letters = [c for text in texts for c in text if c.isalpha()]
     return sum(c >= _LATIN_END for c in letters) / len(letters) if letters else 0.0
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _times(n: int) -> str:

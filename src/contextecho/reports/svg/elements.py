@@ -12,9 +12,10 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
+from contextecho.counting import counted
 from contextecho.reports.figures import Figure, Mark
 from contextecho.reports.palette import LOOKS, series_class, series_name
-from contextecho.reports.typeset import count, estimate
+from contextecho.reports.typeset import estimate
 from contextecho.untrusted import make_visible
 
 Attribute = str | float | None
@@ -59,7 +60,7 @@ def canvas(figure: Figure, width: float, height: float, parts: Iterable[Markup])
 
 def spoken(mark: Mark) -> str:
     """A mark in words: `control, P03: 2.31 [2.05, 2.57], 5 of 5 replies`."""
-    planned = count(mark.planned, mark.unit, "replies" if mark.unit == "reply" else None)
+    planned = counted(mark.planned, mark.unit)
     said = estimate(mark.value, mark.low, mark.high, mark.quantity)
     why = f" ({mark.note})" if mark.note else ""
     return f"{mark.label}: {said}, {mark.n:,} of {planned}{why}"

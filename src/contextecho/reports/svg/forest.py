@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
+from contextecho.counting import counted
 from contextecho.reports.axes import ticks
 from contextecho.reports.figures import Axis, Forest, Mark, Panel, Row, series_of
 from contextecho.reports.palette import ESTIMATE
@@ -24,7 +25,7 @@ from contextecho.reports.svg.elements import (
     text,
 )
 from contextecho.reports.svg.scales import Scale, scale
-from contextecho.reports.typeset import count, estimate, tick
+from contextecho.reports.typeset import estimate, tick
 
 _WIDTH, _LEFT, _MARGIN = 960.0, 200.0, 250.0
 _PLOT_RIGHT = _WIDTH - _MARGIN
@@ -151,7 +152,7 @@ def _margin(row: Row, notes: Sequence[float], middle: float) -> Iterator[Markup]
 def _numbers(mark: Mark, y: float) -> Iterator[Markup]:
     words = estimate(mark.value, mark.low, mark.high, mark.quantity)
     yield text(_PLOT_RIGHT + 6, y, words, "margin")
-    pairs = count(mark.n, mark.unit, "replies" if mark.unit == "reply" else None)
+    pairs = counted(mark.n, mark.unit)
     yield text(_WIDTH - 4, y, pairs, "margin-n", "end")
 
 

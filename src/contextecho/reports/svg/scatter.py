@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from contextecho.counting import counted
 from contextecho.reports.axes import ticks
 from contextecho.reports.figures import Cloud, Point, Scatter
 from contextecho.reports.palette import series_class, series_name
 from contextecho.reports.svg.elements import canvas, focus_row, legend, line, shape, tag, text
 from contextecho.reports.svg.scales import Scale, scale
-from contextecho.reports.typeset import count, number, tick
+from contextecho.reports.typeset import number, tick
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _PLOT = 960.0, 64.0, 250.0, 44.0, 400.0
 _DOT, _CENTRE = 3.2, 8.0
@@ -73,7 +74,7 @@ def _said(point: Point) -> str:
 
 def _centre(cloud: Cloud, x: Scale, y: Scale) -> Markup:
     words = (
-        f"{series_name(cloud.series)}, centre of {count(cloud.n, 'reply', 'replies')}: "
+        f"{series_name(cloud.series)}, centre of {counted(cloud.n, 'reply')}: "
         f"PC1 {cloud.x:.2f}, PC2 {cloud.y:.2f}"
     )
     mark = tag(

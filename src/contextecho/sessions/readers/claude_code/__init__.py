@@ -17,6 +17,7 @@ from array import array
 from pathlib import Path
 from typing import Final
 
+from contextecho.counting import counted
 from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Session
@@ -94,6 +95,5 @@ def _no_conversation(path: Path, assembly: Assembly, *, sidechains: int) -> Sess
             where=str(path),
             todo="give the file of the session that started it",
         )
-    count = assembly.turns[-1].prompt if assembly.turns else 0
-    prompts = "1 prompt" if count == 1 else f"{count} prompts"
+    prompts = counted(assembly.turns[-1].prompt if assembly.turns else 0, "prompt")
     return SessionError(f"holds no conversation: {prompts}, no message of a model", where=str(path))
