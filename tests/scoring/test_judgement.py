@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextecho.bundled import decode_bundled
 from contextecho.errors import DataError
 from contextecho.scoring import load_rubric, read_judgement, rubric_ids
-from contextecho.scoring.datafile import decode_data
 from contextecho.scoring.rubric import Rubric
 
 SCALE = range(4)
@@ -158,4 +158,4 @@ def test_an_unknown_rubric_is_an_error_that_names_the_known_ones() -> None:
 @pytest.mark.parametrize("content", [b"a: [", b"- 1", b"id: x", b""])
 def test_a_broken_rubric_file_is_one_line_that_names_it(content: bytes) -> None:
     with pytest.raises(DataError, match=r"^mine\.yaml: [^\n]+$"):
-        decode_data(content, Rubric, "mine.yaml")
+        decode_bundled(content, Rubric, "mine.yaml")

@@ -12,7 +12,7 @@ from functools import cache
 
 import msgspec
 
-from contextecho.contexts.data import read_data
+from contextecho.bundled import read_bundled
 
 _CHARS_PER_TOKEN = 4.6
 """Characters a token of English prose holds, for a first guess."""
@@ -39,7 +39,7 @@ class ControlText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 @cache
 def load_control() -> ControlText:
     """The bundled control text, from `data/control.yaml`."""
-    return read_data("control.yaml", ControlText)[0]
+    return read_bundled("contexts", "control", ControlText)
 
 
 class ProseReader:

@@ -19,7 +19,7 @@ from typing import Protocol
 
 import msgspec
 
-from contextecho.contexts.data import read_data
+from contextecho.bundled import read_bundled
 from contextecho.contexts.model import Context, Message, ToolCall, canonical_json
 from contextecho.contexts.vocabulary import is_one_token
 
@@ -143,4 +143,4 @@ class _TokenCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @cache
 def _costs() -> dict[str, float]:
-    return read_data("token_costs.yaml", _TokenCosts)[0].tokens_per_character
+    return read_bundled("contexts", "token_costs", _TokenCosts).tokens_per_character

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from contextecho.contexts.data import read_data
+from contextecho.bundled import read_bundled
 from contextecho.contexts.model import Message, Role
 from contextecho.contexts.protocol import Protocol
 from contextecho.errors import UsageError
@@ -64,6 +64,7 @@ class _Anchors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     version: str
     licence: str
     source: str
+    sha256: str
     recipes: tuple[_Recipe, ...]
 
 
@@ -78,7 +79,7 @@ class _Protocols(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 @cache
 def wording() -> Wording:
     """The bundled wording."""
-    return read_data("wording.yaml", Wording)[0]
+    return read_bundled("contexts", "wording", Wording)
 
 
 def load_anchor(id: str) -> Anchor:
@@ -108,7 +109,7 @@ def protocol_ids() -> tuple[str, ...]:
 
 @cache
 def _anchors() -> dict[str, Anchor]:
-    content, sha256 = read_data("anchors.yaml", _Anchors)
+    content = read_bundled("contexts", "anchors", _Anchors)
     return {
         recipe.id: Anchor(
             id=recipe.id,
@@ -119,7 +120,7 @@ def _anchors() -> dict[str, Anchor]:
                 for role, text in message.items()
             ),
             system=recipe.system,
-            sha256=sha256,
+            sha256=content.sha256,
         )
         for recipe in content.recipes
     }
@@ -127,5 +128,5 @@ def _anchors() -> dict[str, Anchor]:
 
 @cache
 def _protocols() -> dict[str, Protocol]:
-    content, _ = read_data("protocols.yaml", _Protocols)
+    content = read_bundled("contexts", "protocols", _Protocols)
     return {protocol.id: protocol for protocol in content.protocols}

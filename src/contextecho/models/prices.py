@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 
+from contextecho.bundled import read_bundled
 from contextecho.models.model import Usage
 
 _MILLION = 1_000_000
@@ -50,8 +50,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def _prices() -> Mapping[str, Price]:
-    data = (files(__package__) / "data/prices.yaml").read_bytes()
-    return msgspec.yaml.decode(data, type=_Table).prices
+    return read_bundled("models", "prices", _Table).prices
 
 
 def find_price(target: str) -> Price | None:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 import msgspec
 
+from contextecho.bundled import read_bundled
 from contextecho.errors import UsageError
 
 
@@ -68,8 +68,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def _table() -> _Table:
-    data = (files(__package__) / "data/providers.yaml").read_bytes()
-    return msgspec.yaml.decode(data, type=_Table)
+    return read_bundled("models", "providers", _Table)
 
 
 def bridge_text() -> str:

@@ -19,7 +19,7 @@ from functools import cache
 
 import msgspec
 
-from contextecho.scoring.datafile import read_data
+from contextecho.bundled import read_bundled
 
 FEATURE_NAMES = ("hedge", "experiential", "commitment", "em_dashes", "breaks", "log_length")
 
@@ -84,7 +84,7 @@ def measure_features(text: str) -> Features:
 @cache
 def fingerprint_patterns() -> Patterns:
     """The patterns of `data/fingerprint-1.yaml`."""
-    return read_data("fingerprint-1", Patterns)
+    return read_bundled("scoring", "fingerprint-1", Patterns)
 
 
 def _fold(text: str) -> str:

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
+from contextecho.bundled import bundled_names, read_bundled
 from contextecho.contexts import Context, Decoding, Message, Request
 from contextecho.errors import DataError
-from contextecho.scoring.datafile import data_names, read_data
 
 # Greedy, and with room for a reasoning model's thoughts before its two sentences.
 JUDGE_DECODING = Decoding(max_output_tokens=2_048, temperature=0.0)
@@ -53,7 +53,7 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True):
 
 def rubric_ids() -> tuple[str, ...]:
     """The bundled rubrics."""
-    return tuple(name.removeprefix(_PREFIX) for name in data_names(_PREFIX))
+    return tuple(name.removeprefix(_PREFIX) for name in bundled_names("scoring", _PREFIX))
 
 
 @cache
@@ -61,7 +61,7 @@ def load_rubric(rubric_id: str) -> Rubric:
     """The bundled rubric `rubric_id`. Raises `DataError` naming the known ones."""
     if rubric_id not in rubric_ids():
         raise DataError(f"unknown rubric {rubric_id!r}", todo=f"one of {', '.join(rubric_ids())}")
-    rubric = read_data(_PREFIX + rubric_id, Rubric)
+    rubric = read_bundled("scoring", _PREFIX + rubric_id, Rubric)
     slots = sorted(_SLOT.findall(rubric.user_template))
     if slots != ["probe", "response"]:
         raise DataError("user_template must hold {probe} and {response} once each", where=rubric_id)

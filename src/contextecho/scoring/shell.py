@@ -22,8 +22,8 @@ import msgspec
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from contextecho.bundled import read_bundled
 from contextecho.scoring.contract import KEPT, Compliance, broken
-from contextecho.scoring.datafile import read_data
 
 
 class Commands(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ def check_shell(text: str) -> Compliance:
 @cache
 def known_commands() -> Commands:
     """The command words of `data/commands-1.yaml`."""
-    return read_data("commands-1", Commands)
+    return read_bundled("scoring", "commands-1", Commands)
 
 
 @cache

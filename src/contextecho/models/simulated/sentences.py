@@ -1,13 +1,14 @@
-"""What the simulated target says, from `sentences.yaml`, and how its register is read back."""
+"""What the simulated target says, from `data/sentences.yaml`, and how its register is read back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from itertools import cycle, islice
 
 import msgspec
+
+from contextecho.bundled import read_bundled
 
 
 class Stressed(msgspec.Struct, frozen=True):
@@ -61,5 +62,4 @@ class Sentences(msgspec.Struct, frozen=True):
 @cache
 def load_sentences() -> Sentences:
     """Read the data file once."""
-    data = (files(__package__) / "sentences.yaml").read_bytes()
-    return msgspec.yaml.decode(data, type=Sentences, strict=False)
+    return read_bundled("models", "sentences", Sentences)
