@@ -16,6 +16,7 @@ import click
 
 from contextecho.cli.finding import find_session, read_text
 from contextecho.cli.printing import say, say_next
+from contextecho.counting import counted
 from contextecho.untrusted import make_visible
 
 if TYPE_CHECKING:
@@ -106,12 +107,13 @@ def command(
     rendering = rendering or fitting["rendering"]
     read = find_session(session)
     counter = counter_for(targets)
+    limit = fitting["budget_tokens"] if budget is None else budget
     snapshot = take_snapshot(
         read,
         _position(read, place, protocol_id),
         protocol,
         counter=counter,
-        budget=fitting["budget_tokens"] if budget is None else budget,
+        budget=limit,
         rendering=parse_rendering(rendering) if rendering else None,
         system=read_text(system_file, "--system") if system_file else None,
     )
@@ -138,6 +140,12 @@ def command(
     say(
         f"{position.label}: row turn {position.row_turn}, step {position.step}, "
         f"prompt {position.prompt}, line {position.line}"
+    )
+    left_out = counted(snapshot.dropped_turns, "earlier turn")
+    say(
+        f"{snapshot.chars:,} characters, {snapshot.tokens:,} tokens by {counter.name}; "
+        f"the budget is {limit or protocol.budget:,} {protocol.budget_unit}, "
+        f"and {left_out} of the segment {'is' if snapshot.dropped_turns == 1 else 'are'} left out"
     )
     named = [word for target in targets or ("PROVIDER/MODEL",) for word in ("--target", target)]
     say_next("plan", session, *named, "--positions", position.row_turn)
