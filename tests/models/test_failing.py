@@ -7,12 +7,21 @@ import logging
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contextecho.contexts import Request
 from contextecho.errors import ProviderError, UsageError
-from contextecho.models import Failed, FailureKind, Refusal, Reply, Truncated, open_model
+from contextecho.models import (
+    Answer,
+    Failed,
+    FailureKind,
+    Refusal,
+    Reply,
+    Truncated,
+    endpoint,
+    open_model,
+)
 from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import clean, read_failure, retry_after
 from contextecho.models.openai_chat import read_completion
@@ -67,6 +76,33 @@ async def test_refusals_and_truncations_are_not_answers(ask: Ask, keys: str, tar
     truncated = await reply_to(Fault.LENGTH, ask(target))
     assert isinstance(truncated, Truncated)
     assert truncated.text == "A plain answer."
+
+
+async def test_every_status_of_success_is_an_answer(ask: Ask, keys: str) -> None:
+    body = b'{"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]}'
+    request = ask("openai/gpt-4.1")
+    async with (
+        FakeProvider(raw=(201, body)) as provider,
+        open_model(request.target, base_url=provider.url) as model,
+    ):
+        assert isinstance(await model.answer(request), Answer)
+
+
+async def test_an_answer_without_end_is_cut_off(
+    ask: Ask, keys: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "_LONGEST", 10_000)
+    request = ask("openai/gpt-4.1")
+    async with (
+        FakeProvider(raw=(200, b" " * 10_001)) as provider,
+        open_model(request.target, base_url=provider.url) as model,
+    ):
+        reply = await model.answer(request)
+    assert isinstance(reply, Failed)
+    assert (reply.kind, reply.message) == (
+        FailureKind.NOT_JSON,
+        "the server answered with more than 32 MB",
+    )
 
 
 async def test_an_error_inside_a_200_keeps_its_own_status(ask: Ask, keys: str) -> None:
@@ -233,7 +269,15 @@ def test_waiting_times_are_read_as_seconds_or_dates() -> None:
     assert retry_after({}) is None
 
 
-@given(st.text())
+DATES = st.from_regex(
+    r"(Mon|Wed), [0-9]{1,3} (Jan|Oct) [0-9]{1,25} [0-9]{1,2}:[0-9]{2}:00 ([+-][0-9]{1,20}|GMT)",
+    fullmatch=True,
+)
+
+
+@given(st.text() | DATES)
+@example("Wed, 21 Oct 2015 07:28:00 +999999999999999")
+@example("Wed, 21 Oct 99999999999999999999 07:28:00 GMT")
 def test_no_waiting_time_breaks_the_reader(value: str) -> None:
     seconds = retry_after({"retry-after": value})
     assert seconds is None or seconds >= 0

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import stat
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 import pytest
@@ -135,6 +137,27 @@ def test_a_folder_that_does_not_exist_is_one_clear_line(
 ) -> None:
     with pytest.raises(UsageError, match="cannot write the report"):
         write_report(judged, tmp_path / "nowhere" / "report.html")
+
+
+def test_a_link_stays_and_what_it_points_to_is_written(judged: RunAnalysis, tmp_path: Path) -> None:
+    (tmp_path / "real.md").write_text("old")
+    link = tmp_path / "link.md"
+    link.symlink_to("real.md")
+    write_report(judged, link)
+    assert link.is_symlink()
+    assert (tmp_path / "real.md").read_text() == render(judged, "md")
+
+
+def test_a_pipe_is_written_to_and_stays_one(judged: RunAnalysis, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_report(judged, pipe, format="csv")
+    reader.join()
+    assert pipe.is_fifo()
+    assert read == [render(judged, "csv")]
 
 
 def test_a_report_has_the_permissions_of_any_new_file(judged: RunAnalysis, tmp_path: Path) -> None:

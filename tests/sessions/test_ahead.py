@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from array import array
 from pathlib import Path
 from threading import Event, Thread
@@ -94,3 +95,31 @@ def test_a_small_file_or_a_process_with_threads_gets_no_helper() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+def refuse(*_: object) -> None:
+    raise OSError(11, "Resource temporarily unavailable")
+
+
+@pytest.mark.parametrize("missing", ["os.fork", "tempfile.TemporaryFile"])
+def test_where_no_helper_can_be_had_the_file_is_read_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, claude_sessions: list[Path], missing: str
+) -> None:
+    path = claude_sessions[0]
+    expected = read_session(path)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    monkeypatch.setattr(missing, refuse)
+    monkeypatch.setattr("contextecho.sessions.readers.claude_code.may_help", lambda _: True)
+    assert read_session(path).turns == expected.turns
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_helper_that_stands_still_is_done_without(
+    monkeypatch: pytest.MonkeyPatch, claude_sessions: list[Path]
+) -> None:
+    path = claude_sessions[0]
+    expected = read_session(path)
+    monkeypatch.setattr(ahead, "_PATIENCE", 0.2)
+    monkeypatch.setattr(ahead, "_send_all", lambda *_: time.sleep(60))
+    monkeypatch.setattr("contextecho.sessions.readers.claude_code.may_help", lambda _: True)
+    assert read_session(path).turns == expected.turns

@@ -25,8 +25,12 @@ _PLAIN = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 _NO_TLS = "the port does not answer in TLS; if it is a plain one, write http:// for https://"
 
 
+_LONGEST = 32 << 20  # bytes of an answer: the longest replies of today are under 1 MB
+_TOO_LONG = f"the server answered with more than {_LONGEST >> 20} MB"
+
+
 class Exchange(msgspec.Struct, frozen=True):
-    """A 200 answer: its bytes, and the seconds from sending to the last byte."""
+    """A successful answer: its bytes, and the seconds from sending to the last byte."""
 
     body: bytes
     seconds: float
@@ -62,8 +66,10 @@ class Endpoint:
         started = time.perf_counter()
         try:
             async with self._open().post(self._url, data=body, allow_redirects=False) as response:
-                data = await response.read()
-                if response.status == 200:
+                data = await _read(response)
+                if data is None:
+                    return Failed(kind=FailureKind.NOT_JSON, message=_TOO_LONG)
+                if response.ok and response.status < 300:
                     return Exchange(data, time.perf_counter() - started)
                 return read_failure(response.status, response.headers, data, self.secrets)
         except (aiohttp.ClientError, OSError, UnicodeError) as error:
@@ -86,6 +92,19 @@ class Endpoint:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+    """The body, unpacked; `None` when it is longer than any answer can be."""
+    pieces: list[bytes] = []
+    room = _LONGEST
+    async for piece in response.content.iter_any():
+        room -= len(piece)
+        if room < 0:
+            response.close()
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _host_of(url: str) -> str:

@@ -6,6 +6,7 @@ it is one short line and holds no key, whatever the server echoed.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -59,10 +60,10 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     if re.fullmatch(r"\d+(\.\d+)?", value):
         return float(value)
     try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
+        moment = parsedate_to_datetime(value).timestamp()
+    except (ValueError, OverflowError, OSError):  # no date, or one that no calendar holds
         return None
-    return max(0.0, moment.timestamp() - (time.time() if now is None else now))
+    return max(0.0, moment - (time.time() if now is None else now))
 
 
 def blot(text: str, secrets: Sequence[str]) -> str:
@@ -137,5 +138,5 @@ def _code_and_message(error: object) -> tuple[str, str]:
     if not isinstance(error, dict):
         return "", str(error)
     code = error.get("code") or error.get("type") or ""
-    message = error.get("message") or error.get("detail") or msgspec.json.encode(error).decode()
+    message = error.get("message") or error.get("detail") or json.dumps(error)
     return str(code), str(message)

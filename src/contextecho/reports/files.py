@@ -44,7 +44,14 @@ def _format_of(path: Path) -> str:
 
 
 def _replace(target: Path, content: str) -> None:
-    """Write beside `target`, then take its place; with the permissions of any new file."""
+    """Write beside `target`, then take its place; with the permissions of any new file.
+
+    What a link points to is replaced, not the link; a pipe or a device is written to.
+    """
+    if target.exists() and not target.is_file():
+        target.write_text(content, encoding="utf-8", newline="")
+        return
+    target = target.resolve()
     number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     beside = Path(name)
     try:

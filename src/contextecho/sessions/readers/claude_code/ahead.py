@@ -8,6 +8,8 @@ and their lengths to a pipe; what it leaves undone, for any reason, is `HelperLo
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
 import tempfile
 from array import array
@@ -24,6 +26,7 @@ from contextecho.sessions.readers.claude_code.entries import Entry, read_entries
 _LEAST_BYTES: Final = 64 << 20  # below, the work is done before a helper pays
 _OWN_SHARE: Final = 0.25  # of the file: the helper's entries must be assembled here too
 _BATCH: Final = 256  # entries
+_PATIENCE: Final = 60.0  # seconds without a batch; the slowest line known takes 20
 _LENGTH: Final = Layout("<q")
 _DONE: Final = 0  # stands for a length; line offsets follow
 
@@ -56,20 +59,40 @@ def read_entries_helped(
     file.seek(int(size * _OWN_SHARE))
     file.readline()
     middle = min(file.tell(), size)
-    with tempfile.TemporaryFile() as entries:
-        reading, writing = os.pipe()
-        helper = os.fork()
-        if helper == 0:
-            os.close(reading)
-            _help(path, middle, size, entries, writing)
-        os.close(writing)
+    with _nameless_file() as entries:
+        helper, lengths = _fork(path, middle, size, entries)
         try:
             yield from read_entries(file, 0, middle, line_offsets)
-            yield from _received(entries, reading, line_offsets)
+            yield from _received(entries, lengths, line_offsets)
         finally:
-            os.close(reading)  # a helper with more to say finds nobody there, and ends
+            os.close(lengths)
             with suppress(ChildProcessError):  # whoever ignores SIGCHLD has it waited for
-                os.waitpid(helper, 0)
+                if os.waitpid(helper, os.WNOHANG) == (0, 0):  # at its end, or given up
+                    os.kill(helper, signal.SIGKILL)
+                    os.waitpid(helper, 0)
+
+
+def _nameless_file() -> BinaryIO:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise HelperLostError from error
+
+
+def _fork(path: Path, begin: int, end: int, entries: BinaryIO) -> tuple[int, int]:
+    """Start the helper: its process id, and the pipe that its lengths come from."""
+    reading, writing = os.pipe()
+    try:
+        helper = os.fork()
+    except OSError as error:
+        os.close(reading)
+        os.close(writing)
+        raise HelperLostError from error
+    if helper == 0:
+        os.close(reading)
+        _help(path, begin, end, entries, writing)
+    os.close(writing)
+    return helper, reading
 
 
 def _received(entries: BinaryIO, lengths: int, line_offsets: array[int]) -> Iterator[Entry]:
@@ -89,6 +112,8 @@ def _received(entries: BinaryIO, lengths: int, line_offsets: array[int]) -> Iter
 def _next_length(lengths: int) -> int:
     data = b""
     while len(data) < _LENGTH.size:
+        if not select.select([lengths], [], [], _PATIENCE)[0]:
+            raise HelperLostError
         piece = os.read(lengths, _LENGTH.size - len(data))
         if not piece:
             raise HelperLostError
