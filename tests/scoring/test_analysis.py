@@ -398,6 +398,15 @@ def test_examples_show_the_largest_register_difference_first_and_each_question_o
     assert first.replies["session"].reason == "level 1.0"
 
 
+def test_equal_examples_are_spread_over_the_positions(store: Store) -> None:
+    run = collect(store, make_plan(batteries=("identity25",), paraphrases=1), _by_arm)
+    verdicts(store, run, lambda cell: 1.0 if cell.arm is Arm.SESSION else 3.0)
+    examples = analyse_run(store, run).examples
+    assert [e.position for e in examples] == ["P00", "P01", "P02", "P00", "P01", "P02"]
+    first_six = list(dict.fromkeys(c.cell.stimulus for c in score_run(store, run)))[:6]
+    assert [e.stimulus for e in examples] == first_six  # each once, in plan order
+
+
 def test_examples_without_a_judge_follow_the_fingerprint_and_stop_at_six(store: Store) -> None:
     run = collect(store, make_plan(batteries=("identity25",), positions=1, paraphrases=1), _by_arm)
     examples = analyse_run(store, run).examples

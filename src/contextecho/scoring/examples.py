@@ -2,14 +2,18 @@
 
 The one thing to know: they are chosen by rule, not by taste. The cells with the
 largest difference in register between the two arms of the study's first contrast
-come first (without a judge: in PC1), at most one a question and target, ties in
-plan order. So they show the strongest cases, and a report must say so.
+come first (without a judge: in PC1), at most one a question and target. Of equal
+ones, the position shown least so far comes first, then plan order: a scale of four
+levels makes many ties, and one position would fill the page. So they show the
+strongest cases, and a report must say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
 
 from contextecho.contexts import Arm
 from contextecho.scoring.model import Example, Measure, ShownReply
@@ -20,8 +24,14 @@ from contextecho.studies import ContrastSpec
 
 MAXIMUM_EXAMPLES = 6
 
-# target, position, battery, stimulus, paraphrase, replicate
-_Question: TypeAlias = tuple[str, str, str, str, int, int]
+
+class _Question(NamedTuple):
+    target: str
+    position: str
+    battery: str
+    stimulus: str
+    paraphrase: int
+    replicate: int
 
 
 def choose_examples(
@@ -36,17 +46,23 @@ def choose_examples(
     for scored in cells:
         if scored.kind is StimulusKind.PROBE:
             c = scored.cell
-            at = (c.target, c.position, c.battery, c.stimulus, c.paraphrase, c.replicate)
-            questions.setdefault(at, {})[c.arm] = scored
+            asked = c.target, c.position, c.battery, c.stimulus, c.paraphrase, c.replicate
+            questions.setdefault(_Question(*asked), {})[c.arm] = scored
     apart = {at: _difference(arms, first, measure) for at, arms in questions.items()}
-    ranked = sorted(
-        (at for at, difference in apart.items() if difference), key=lambda at: -(apart[at] or 0.0)
-    )
-    chosen: dict[tuple[str, str], Example] = {}
-    for at in ranked:
-        cell = next(iter(questions[at].values())).cell
-        chosen.setdefault((cell.target, cell.stimulus), _example(planned, questions[at]))
-    return tuple(chosen.values())[:MAXIMUM_EXAMPLES]
+    chosen = islice(_ranked({at: d for at, d in apart.items() if d}), MAXIMUM_EXAMPLES)
+    return tuple(_example(planned, questions[at]) for at in chosen)
+
+
+def _ranked(apart: Mapping[_Question, float]) -> Iterator[_Question]:
+    """Questions by the rule above; `apart` is in plan order."""
+    left = list(apart)
+    shown: Counter[str] = Counter()  # by position
+    while left:
+        best = min(left, key=lambda at: (-apart[at], shown[at.position]))
+        yield best
+        shown[best.position] += 1
+        same = best.target, best.stimulus
+        left = [at for at in left if (at.target, at.stimulus) != same]
 
 
 def _difference(
