@@ -40,10 +40,12 @@ from contextecho.engine import (
     run_in_loop,
 )
 from contextecho.engine import collect as collect_plan
-from contextecho.errors import UsageError
+from contextecho.errors import ProviderError, UsageError
 from contextecho.models import (
     Model,
     answers_here,
+    asking_notes,
+    check_target,
     context_limit,
     find_provider,
     open_local_counter,
@@ -79,6 +81,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     collection: Collection
     judging: scoring.Judging | None = None
 
+    @property
+    def judge(self) -> str | None:
+        """The judge of this call, if any of its verdicts is in the store."""
+        read = self.judging is not None and self.judging.judged + self.judging.invalid
+        return self.judging.judge if self.judging is not None and read else None
+
 
 def plan(
     session: Session, *, target: str | Sequence[str], study: str = "trajectory", **choices: Any
@@ -97,18 +105,22 @@ def plan(
             todo=f"known are {', '.join(sorted(known))}",
         )
     targets = [target] if isinstance(target, str) else list(target)
+    for name in targets:
+        check_target(name)
     chosen = load_study(study)
     fitting = shown_to(targets, choices.get("protocol") or chosen.protocol)
     choices |= {name: value for name, value in fitting.items() if choices.get(name) is None}
+    counter, estimated = _planning_counter(targets)
     made = make_plan(
         chosen,
         session,
         targets,
-        counter=counter_for(targets),
+        counter=counter,
         serving={target: how for target in targets if (how := serving_of(target))},
         **choices,
     )
-    notes = [*made.notes, *_too_long(made)]
+    asked = [note for name in made.targets for note in asking_notes(name)]
+    notes = [*made.notes, *estimated, *asked, *_too_long(made)]
     if fitting["budget_tokens"] and fitting["budget_tokens"] == choices["budget_tokens"]:
         notes.append(
             f"a prefix holds up to {fitting['budget_tokens']:,} tokens, fewer than the protocol's "
@@ -140,6 +152,16 @@ def counter_for(targets: Sequence[str]) -> TokenCounter:
         if target.partition("/")[0] == "local":
             return open_local_counter(target)
     return EstimateCounter()
+
+
+def _planning_counter(targets: Sequence[str]) -> tuple[TokenCounter, list[str]]:
+    """`counter_for`; without the embedded model the estimate, and a note of what that means."""
+    try:
+        return counter_for(targets), []
+    except ProviderError as missing:
+        return EstimateCounter(), [
+            f"tokens are estimated; by the model's own count forks may end elsewhere: {missing}"
+        ]
 
 
 def collect(
@@ -179,15 +201,15 @@ def prepare(
     Raises `UsageError` (also for a judge that is one of the targets) and `ProviderError`
     without a key.
     """
-    purse = Purse(Budget.parse(budget)) if budget else None
+    purse = None if budget is None else Purse(Budget.parse(budget))
     _refuse_self_judging(plan, judge, allowed=allow_self_judging)
     for problem in _too_long(plan):
         raise UsageError(problem, todo="lower --context (budget_tokens) or --max-output")
     own = models or {}
     with ExitStack() as recordings:
         opened = {t: own.get(t) or _open(t, plan, reach, recordings) for t in plan.targets}
-        reader = own.get(judge) if judge else None
-        if judge and reader is None:
+        reader = None if judge is None else own.get(judge)
+        if judge is not None and reader is None:
             its_reach = judge_reach or _reach_of(judge, plan, reach)
             reader = _open(judge, plan, its_reach, recordings)
         yield Prepared(plan, opened, reader, purse, allow_self_judging=allow_self_judging)
@@ -240,9 +262,14 @@ class Prepared:
 
 
 def report(run: Run, path: str | Path, *, judge: str | None = None) -> scoring.RunAnalysis:
-    """Analyse a run and write its report; the file's ending says html, md, json or csv."""
+    """Analyse a run and write its report; the file's ending says html, md, json or csv.
+
+    `judge` names whose verdicts to use: by default those of the call that made `run`, else
+    those of the judge with the most.
+    """
     with open_store(run.store, create=False) as store:
-        analysis = scoring.analyse_run(store, store.find_run(run.info.id), judge=judge)
+        found = store.find_run(run.info.id)
+        analysis = scoring.analyse_run(store, found, judge=judge or run.judge)
     write_report(analysis, Path(path))
     return analysis
 

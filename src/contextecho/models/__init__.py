@@ -18,7 +18,15 @@ from contextecho.models.model import (
     Truncated,
     Usage,
 )
-from contextecho.models.opening import context_limit, notes_of, open_model, serving_of, wire_body
+from contextecho.models.opening import (
+    asking_notes,
+    check_target,
+    context_limit,
+    notes_of,
+    open_model,
+    serving_of,
+    wire_body,
+)
 from contextecho.models.prices import Price, find_price
 from contextecho.models.providers import (
     Provider,
@@ -67,6 +75,8 @@ __all__ = [
     "Truncated",
     "Usage",
     "answers_here",
+    "asking_notes",
+    "check_target",
     "context_limit",
     "find_price",
     "find_provider",

@@ -170,12 +170,20 @@ def _key_headers(provider: Provider, key: str | None) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"} if key else {}
 
 
+def check_target(target: str) -> None:
+    """Refuse what `open_model` would refuse by the name alone. Opens nothing, reads no key."""
+    if find_provider(target).id == "simulated":
+        from contextecho.models.simulated import parse_process
+
+        parse_process(target.partition("/")[2])
+
+
 def serving_of(target: str) -> str:
     """How a target is asked or served, where its name alone does not say; often empty.
 
     It is part of each request's key: a reply that was served in another way is
-    another reply. Opens nothing and needs no key. Raises `UsageError`, and
-    `ProviderError` for a local model without weights.
+    another reply. Opens nothing and needs no key. Raises `UsageError`, also for
+    weights of the user's own that are not there.
     """
     if target.partition("/")[0] == "local":
         from contextecho.models.local import serving_of_local
@@ -194,6 +202,14 @@ def notes_of(target: str) -> tuple[str, ...]:
     from contextecho.models.local import notes_of_local
 
     return notes_of_local(target)
+
+
+def asking_notes(target: str) -> tuple[str, ...]:
+    """What the user must know about how a provider is asked, one line each. Opens nothing."""
+    if answers_here(target):
+        return ()
+    provider = find_provider(target)
+    return _notes(target, provider, provider.quirks_for(split_target(target)[1]))
 
 
 def _notes(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:

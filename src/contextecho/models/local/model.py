@@ -92,13 +92,13 @@ def open_local(target: str, *, timeout: float) -> LocalModel:
 
 
 def serving_of_local(target: str) -> str:
-    """The weights behind a local target, and what is done to their output."""
-    path = weights_of(target)
-    if path != SMOLLM2.path:
+    """The weights behind a local target, there or not, and what is done to their output."""
+    if target != "local":
+        path = weights_of(target)
         return f"{path.name}, {path.stat().st_size} bytes"
     (token, bias), *_ = _END_BIAS
     return (
-        f"{path.name}, SHA-256 {SMOLLM2.sha256[:12]}, "
+        f"{SMOLLM2.path.name}, SHA-256 {SMOLLM2.sha256[:12]}, "
         f"with {bias:+g} on the logit of token {token}, which ends a reply"
     )
 
