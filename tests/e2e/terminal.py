@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,6 +68,26 @@ class Terminal:
         found = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
         assert "Traceback" not in found.err, found.err
         return found
+
+    def type(self, *words: object, answer: str) -> Done:
+        """Run a command on a real terminal, and answer what it asks; `out` is all that it shows."""
+        ours, its = pty.openpty()
+        with subprocess.Popen(
+            [*COMMAND, *map(str, words)],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=its,
+            stdout=its,
+            stderr=its,
+        ) as process:
+            os.close(its)
+            os.write(ours, f"{answer}\n".encode())
+            shown = b""
+            with suppress(OSError):  # how a terminal tells that nobody writes to it any more
+                while piece := os.read(ours, 4096):
+                    shown += piece
+        os.close(ours)
+        return Done(process.returncode, shown.decode(), "")
 
     def start(self, *words: object) -> subprocess.Popen[bytes]:
         """Begin a command and leave it running."""

@@ -6,6 +6,7 @@ budget, a kill), what was collected stays, and is not asked again.
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,8 +61,11 @@ def command(session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
     from contextecho.api import prepare
     from contextecho.engine import Limits, open_progress
+    from contextecho.reports import refuse_unwritable
 
     target_reach, judge_reach = _reaches(choices)
+    if choices["output"] is not None:
+        refuse_unwritable(choices["output"])
     plan = plan_from(session, choices)
     terms = {
         "judge": judge_from(choices),
@@ -81,18 +85,21 @@ def command(session: str, **choices: Any) -> None:
             limits=Limits(attempts=choices["attempts"]),
         )
     _show(run, choices["output"], as_json=choices["as_json"])
-    _end(run, reported=choices["output"] is not None)
+    _end(run, reported=choices["output"] is not None, judge_named=terms["judge"] is not None)
 
 
 def _confirm(estimate: Estimate, *, yes: bool) -> None:
-    """Ask before spending, on a terminal and above a dollar."""
+    """Ask before spending, on a terminal and above a dollar. Raises `click.exceptions.Exit`."""
     dollars = estimate.dollars
     worst = None if dollars is None else dollars.high
     cheap = worst is not None and worst <= ASK_ABOVE_DOLLARS
-    if yes or cheap or not estimate.requests or not sys.stdin.isatty():
+    nothing_to_ask = not any(target.requests for target in estimate.targets)
+    if yes or cheap or nothing_to_ask or not sys.stdin.isatty():
         return
     cost = "an unknown amount" if worst is None else f"up to ${worst:.2f}"
-    click.confirm(f"This may cost {cost}. Go on?", abort=True, err=True)
+    if not click.confirm(f"This may cost {cost}. Go on?", err=True):
+        say("nothing was sent")
+        raise click.exceptions.Exit(0)
 
 
 def _reaches(choices: dict[str, Any]) -> tuple[Reach, Reach | None]:
@@ -102,7 +109,7 @@ def _reaches(choices: dict[str, Any]) -> tuple[Reach, Reach | None]:
         base_url=choices["base_url"],
         key_env=choices["key_env"],
         headers=dict(map(_header, choices["headers"])),
-        timeout=choices["timeout"],
+        timeout=_seconds(choices["timeout"]),
         replay=choices["replay"],
     )
     if choices["judge_base_url"] is None and choices["judge_key_env"] is None:
@@ -113,6 +120,12 @@ def _reaches(choices: dict[str, Any]) -> tuple[Reach, Reach | None]:
         timeout=choices["timeout"],
     )
     return targets, judge
+
+
+def _seconds(timeout: float) -> float:
+    if math.isnan(timeout):  # it is in every range
+        raise UsageError("nan is no number of seconds", where="--timeout")
+    return timeout
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -126,7 +139,7 @@ def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
     """The analysis on stdout, the report in a file if one was named."""
     from contextecho.reports import brief, write_report
 
-    analysis = find_analysis(run.info.id, run.store)
+    analysis = find_analysis(run.info.id, run.store, judge=run.judge)
     if as_json:
         print_json(analysis)
     else:
@@ -136,13 +149,14 @@ def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
         say(f"wrote {output}")
 
 
-def _end(run: Run, *, reported: bool) -> None:
+def _end(run: Run, *, reported: bool, judge_named: bool) -> None:
     """Name the next command; leave with the exit code that the run's state asks for."""
     collection, judging = run.collection, run.judging
     reason = collection.reason or (judging.reason if judging else None)
     again = f"run {run.info.id} is kept in {run.store}; the same command continues it"
     if reason == "budget":
-        raise BudgetError(f"the budget is used up; {_state(run)}", todo=again)
+        unread = "; no judge was asked" if judge_named and judging is None else ""
+        raise BudgetError(f"the budget is used up; {_state(run)}{unread}", todo=again)
     if collection.stopped_targets and not collection.done:
         raise ProviderError(f"{_why(run)}; {_state(run)}", todo=again)
     if not collection.complete:
@@ -151,6 +165,11 @@ def _end(run: Run, *, reported: bool) -> None:
         raise ProviderError(f"the judge was given up: {judging.stopped}", todo=again)
     if judging and judging.unjudged:
         raise IncompleteError(f"{judging.unjudged} replies are not judged", todo=again)
+    if judging and judging.invalid and not judging.judged:
+        raise IncompleteError(
+            f"no verdict of {judging.judge} could be read: {judging.invalid} of {judging.replies}",
+            todo="name a judge that keeps to the form; `contextecho report` shows what came back",
+        )
     following, output = ("figures", "figures") if reported else ("report", "report.html")
     say_next(following, run.info.id, *store_words(run.store), "-o", output)
 

@@ -32,6 +32,18 @@ def write_report(analysis: RunAnalysis, path: Path | str, *, format: str | None 
     return target
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Raise, before a run is paid for, what `write_report` would raise for this place after it."""
+    _format_of(path)
+    folder = Path(os.path.realpath(path)).parent
+    if not os.access(folder, os.W_OK) or path.is_dir():
+        raise UsageError(
+            "cannot write the report there",
+            where=str(path),
+            todo="name a file in a folder that exists and can be written",
+        )
+
+
 def _format_of(path: Path) -> str:
     found = _SUFFIXES.get(path.suffix.lower())
     if found is None:
@@ -51,7 +63,7 @@ def _replace(target: Path, content: str) -> None:
     if target.exists() and not target.is_file():
         target.write_text(content, encoding="utf-8", newline="")
         return
-    target = target.resolve()
+    target = Path(os.path.realpath(target))
     number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     beside = Path(name)
     try:
