@@ -127,8 +127,8 @@ def test_the_papers_session_has_its_paddings_from_its_own_compactions(
     found = choose_positions(long_session, "compactions", padding=40)
     assert [p.row_turn for p in found.positions] == [40, 100, 180, 290, 370, 516, 561, 572]
     assert found.notes == (
-        "post_C3 and late: 5 row turns from the border instead of 40, "
-        "because the segment between holds 16",
+        "post_C3 and late are taken 5 row turns from the ends of their part of the session, not 40: "
+        "it has 16, and they stay a third of it apart",
     )
 
 
@@ -140,7 +140,9 @@ def test_a_file_that_begins_with_a_compaction_has_no_positions_before_it(tmp_pat
         ("P00_post_C1", 3, 1),
         ("P01_late", 21, 1),
     ]
-    assert found.notes == ("start and pre_C1 are left out: the segment between holds no row turn",)
+    assert found.notes[0] == (
+        "start and pre_C1 are left out: the session has no row turn between them"
+    )
 
 
 def test_a_file_that_ends_with_a_boundary_has_no_positions_behind_it(tmp_path: Path) -> None:
@@ -150,7 +152,9 @@ def test_a_file_that_ends_with_a_boundary_has_no_positions_behind_it(tmp_path: P
         ("P00_start", 3),
         ("P01_pre_C1", 17),
     ]
-    assert found.notes == ("post_C1 and late are left out: the segment between holds no row turn",)
+    assert found.notes[0] == (
+        "post_C1 and late are left out: the session has no row turn between them"
+    )
 
 
 def test_two_boundaries_in_a_row_have_nothing_between_them(tmp_path: Path) -> None:
@@ -162,8 +166,8 @@ def test_two_boundaries_in_a_row_have_nothing_between_them(tmp_path: Path) -> No
         ("P02_post_C2", 12, 2),
         ("P03_late", 21, 2),
     ]
-    assert found.notes == (
-        "post_C1 and pre_C2 are left out: the segment between holds no row turn",
+    assert found.notes[0] == (
+        "post_C1 and pre_C2 are left out: the session has no row turn between them"
     )
 
 
@@ -175,7 +179,17 @@ def test_a_segment_of_one_row_turn_has_one_position_inside_it(tmp_path: Path) ->
         ("P01_post_C1", 2, 1),
         ("P02_late", 14, 1),
     ]
-    assert found.notes == ("start and pre_C1 fall on row turn 1: one position is kept",)
+    assert found.notes[0] == "start and pre_C1 fall on row turn 1: one position is kept"
+
+
+def test_compactions_that_give_few_positions_are_said_with_the_policy_that_gives_more() -> None:
+    for compactions, positions in ((0, 2), (1, 4), (2, 6)):
+        rows = [*chat(200), *([summary("s"), *chat(200)] * compactions)]
+        found = choose_positions(session(*rows), "compactions")
+        assert len(found.positions) == positions
+        assert any("too few" in note and "even:N" in note for note in found.notes) == (
+            positions < 5
+        )
 
 
 def test_a_session_of_one_row_turn_has_one_position(tmp_path: Path) -> None:
@@ -225,6 +239,16 @@ def test_a_session_shorter_than_the_first_position_is_one_line_with_what_there_i
         find_positions(session(*chat(10)), policy)
     assert "20 row turns, 10 agent steps, 10 prompts, 0 compactions" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("policy", "place"), [("8800,9000", "row turn 8800"), ("step:99", "step:99")]
+)
+def test_a_place_that_the_session_does_not_reach_is_named_as_it_was_asked_for(
+    policy: str, place: str
+) -> None:
+    with pytest.raises(SessionError, match=f"ends at row turn 20: there is no {place} "):
+        find_positions(session(*chat(10)), policy)
 
 
 @pytest.mark.parametrize("policy", ["", "x", "0", "-1", "even:", "even:0", "turn:4", "1,,2", "1.5"])

@@ -54,6 +54,12 @@ def test_a_users_file_is_taken_by_path(tmp_path: Path) -> None:
     assert battery.ask(battery.stimuli[0], 1) == "One thing:\n\nIs it tea?"
 
 
+def test_a_refusal_names_a_file_on_this_machine_that_shows_the_form(tmp_path: Path) -> None:
+    said = refusal(battery_file(tmp_path, licence=None))
+    shown = said.rpartition("compare with the bundled ")[2].removesuffix(")")
+    assert load_battery(shown).stimuli
+
+
 def test_a_battery_without_framing_asks_the_bare_wording(tmp_path: Path) -> None:
     battery = load_battery(battery_file(tmp_path))
     assert battery.ask(battery.stimuli[1], 0) == "Rain?"
@@ -110,8 +116,9 @@ def test_a_path_object_is_a_path_even_if_a_battery_has_its_name(tmp_path: Path) 
                 "kind": "stressor",
                 "stimuli": [{"id": "A", "category": "c", "wordings": ["a"], "check": "S9"}],
             },
-            "$.stimuli[0].check",
+            "$.stimuli[0].check`, use S1, S2, S3, S4",
         ),
+        ({"kind": "quiz"}, "$.kind`, use probe, stressor, negative_control"),
         (
             {"stimuli": [{"id": "A", "category": "c", "wordings": ["Who?", "who"]}]},
             '"who" stands twice',

@@ -106,3 +106,10 @@ def test_a_study_that_does_not_exist_names_those_that_do(tmp_path: Path) -> None
     (tmp_path / "binary.toml").write_bytes(b"\xff\x00")
     with pytest.raises(DataError, match="cannot be read as TOML"):
         load_study(str(tmp_path / "binary.toml"))
+
+
+def test_a_refusal_names_a_file_on_this_machine_that_shows_the_form(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as refused:
+        load_study(own(tmp_path, ("replicates = 1", "replicates = 0")))
+    shown = str(refused.value).rpartition("compare with the bundled ")[2].removesuffix(")")
+    assert load_study(shown).id == "trajectory"

@@ -14,7 +14,12 @@ from contextecho.contexts.model import (
     ToolSpec,
     canonical_json,
 )
-from contextecho.contexts.positions import Choice, choose_positions, find_positions
+from contextecho.contexts.positions import (
+    FEWEST_POSITIONS,
+    Choice,
+    choose_positions,
+    find_positions,
+)
 from contextecho.contexts.prose import load_control
 from contextecho.contexts.protocol import (
     CONTROL_TOLERANCE,
@@ -46,6 +51,7 @@ from contextecho.contexts.wording import (
 
 __all__ = [
     "CONTROL_TOLERANCE",
+    "FEWEST_POSITIONS",
     "Anchor",
     "Arm",
     "Choice",

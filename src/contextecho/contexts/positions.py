@@ -28,6 +28,9 @@ from contextecho.sessions import Kind, Session
 PADDING = 100
 """Row turns between a compaction and the positions around it (paper, App. S)."""
 
+FEWEST_POSITIONS = 5
+"""Fewer say little: positions are what an interval counts."""
+
 ONSET = (1, 5, 25, 100, 250, 500, 1000, 1500)
 """Row turns of the onset sweep (paper, App. K)."""
 
@@ -73,11 +76,16 @@ def choose_positions(session: Session, policy: str, *, padding: int | None = Non
     )
     if wishes[0].row_turn > session.row_turns:
         raise SessionError(
-            f"ends at row turn {session.row_turns}, before the first position ({wishes[0].name})",
+            f"ends at row turn {session.row_turns}: there is no {_spoken(wishes[0])}",
             where=str(session.path),
             todo=f"it has {_extent(session)}",
         )
     kept = _merge([_clamp(session, wish, notes) for wish in wishes], notes)
+    if policy == "compactions" and len(kept) < FEWEST_POSITIONS:
+        notes.append(
+            f"{counted(len(session.full_compactions), 'compaction')} in this session, and so "
+            f"{counted(len(kept), 'position')}: too few to say much; even:N gives N"
+        )
     lines = [turn.line for turn in session.turns]
     positions = tuple(_position(session, lines, wish, order) for order, wish in enumerate(kept))
     return Choice(positions=positions, notes=tuple(notes))
@@ -114,14 +122,14 @@ def _around_compactions(session: Session, padding: int, notes: list[str]) -> lis
         raise UsageError(f"padding {padding} is not a number of row turns", todo="use 1 or more")
     borders = [0, *(c.row_turn for c in session.full_compactions), session.row_turns]
     last = len(borders) - 2
-    if last == 0:
-        notes.append("no compaction in this session: start and late only; even:N gives more")
     wishes = []
     for segment, (begin, end) in enumerate(pairwise(borders)):
         first = f"post_C{segment}" if segment else "start"
         final = f"pre_C{segment + 1}" if segment < last else "late"
         if begin == end:
-            notes.append(f"{first} and {final} are left out: the segment between holds no row turn")
+            notes.append(
+                f"{first} and {final} are left out: the session has no row turn between them"
+            )
             continue
         pad = min(padding, max(1, (end - begin) // 3))
         before_end = max(begin + 1, end - pad)
@@ -129,8 +137,9 @@ def _around_compactions(session: Session, padding: int, notes: list[str]) -> lis
         wishes.append(_Wish(name=final, row_turn=before_end if segment < last else end))
         if pad < padding:
             notes.append(
-                f"{first} and {final}: {pad} row turns from the border instead of {padding}, "
-                f"because the segment between holds {end - begin}"
+                f"{first} and {final} are taken {counted(pad, 'row turn')} from the ends of their "
+                f"part of the session, not {padding}: it has {end - begin}, and they stay a third "
+                "of it apart"
             )
     return wishes
 
@@ -169,6 +178,11 @@ def _explicit(session: Session, item: str, policy: str) -> _Wish:
             return beyond
         return _Wish(name=name, row_turn=turn, line=number)
     raise UsageError(f'"{policy}" is not a position policy', todo=_FORMS)
+
+
+def _spoken(wish: _Wish) -> str:
+    """A place past the end as it was asked for: `row turn 8800`, `step:900`."""
+    return f"row turn {wish.row_turn}" if wish.name == f"t{wish.row_turn:04d}" else wish.name
 
 
 def _number(text: str, policy: str) -> int:

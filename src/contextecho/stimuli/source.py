@@ -9,7 +9,8 @@ with its file and key.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Annotated, Any, Literal
+from importlib.resources import files
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 import yaml
@@ -31,7 +32,14 @@ Line = Annotated[
 ]
 """One line of text without white space around it."""
 
-_FORM = "docs/stimuli.md shows the form"
+_FORM = f"compare with the bundled {files('contextecho.stimuli') / 'data' / 'identity25.yaml'}"
+
+
+Check = Literal["S1", "S2", "S3", "S4"]
+"""How a stressor's reply is checked."""
+
+_CHOICES = {"check": get_args(Check), "kind": tuple(StimulusKind)}
+"""The values of the keys that take no others, for the error that names one."""
 
 
 class StimulusSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +48,7 @@ class StimulusSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     id: Id
     category: Id
     wordings: Annotated[tuple[Line, ...], msgspec.Meta(min_length=1)]
-    check: Literal["S1", "S2", "S3", "S4"] | None = None
+    check: Check | None = None
     answers: tuple[Line, ...] = ()
 
 
@@ -100,7 +108,8 @@ def parse_source(data: bytes, name: str) -> BatterySource:
         line = f" at line {mark.line + 1}" if mark else ""
         raise DataError(f"is not YAML{line}: {error.problem}", where=name, todo=_FORM) from error
     except msgspec.ValidationError as error:
-        raise DataError(f"is not a battery: {error}", where=name, todo=_FORM) from error
+        problem = f"is not a battery: {error}{_known_values(str(error))}"
+        raise DataError(problem, where=name, todo=_FORM) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"is not YAML: {reason}", where=name, todo=_FORM) from error
@@ -109,3 +118,9 @@ def parse_source(data: bytes, name: str) -> BatterySource:
     if (source.select is None) != (source.kind is not None):
         raise DataError("needs `kind` with `stimuli`, none with `select`", where=name, todo=_FORM)
     return source
+
+
+def _known_values(problem: str) -> str:
+    """What may stand at the key that a decoder's message ends with, where that is a choice."""
+    key = problem.removesuffix("`").rpartition(".")[2]
+    return f", use {', '.join(_CHOICES[key])}" if key in _CHOICES else ""

@@ -115,13 +115,13 @@ def _notes(
     for snapshot in snapshots:
         if snapshot.dropped_turns and unit is Unit.TOKENS and snapshot.tokens < _THIN * limit:
             yield (
-                f"{snapshot.position.label} holds {snapshot.tokens} of {limit} tokens: the message "
-                "before them is longer than the rest of the budget"
+                f"{snapshot.position.label} shows {snapshot.tokens:,} tokens of the session, with "
+                f"room for {limit:,}: messages are shown whole, and the next one back does not fit"
             )
         if unit is Unit.TOKENS and snapshot.tokens > limit:
             yield (
-                f"{snapshot.position.label} holds {snapshot.tokens} tokens, more than the budget "
-                f"of {limit}: no shorter prefix is possible there"
+                f"{snapshot.position.label} holds {snapshot.tokens:,} tokens, more than the budget "
+                f"of {limit:,}: no shorter prefix is possible there"
             )
     for label, ratio in ratios.items():
         if abs(ratio - 1) > CONTROL_TOLERANCE:

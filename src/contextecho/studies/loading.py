@@ -20,7 +20,7 @@ from contextecho.errors import DataError
 from contextecho.studies.model import ContrastSpec, Study
 
 _BUNDLED = files("contextecho.studies") / "catalog"
-_FORM = "docs/contexts.md shows the form"
+_FORM = f"compare with the bundled {_BUNDLED / 'trajectory.toml'}"
 _NONE = {"anchor": None, "negative_controls": None}  # TOML has no null: left out means none
 _CONTRAST_KEYS = set(ContrastSpec.__struct_fields__)
 

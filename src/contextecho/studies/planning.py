@@ -25,6 +25,7 @@ from contextecho.contexts import (
     parse_placement,
     parse_rendering,
 )
+from contextecho.counting import counted
 from contextecho.errors import UsageError
 from contextecho.sessions import Session
 from contextecho.stimuli import Battery, load_battery
@@ -209,7 +210,8 @@ def _refuse_more_than_there_are(paraphrases: int, batteries: Mapping[str, Batter
     most = max(len(s.wordings) for battery in batteries.values() for s in battery.stimuli)
     if paraphrases > most:
         raise UsageError(
-            f"{paraphrases} wordings were asked for, and only {most} exist", todo=f"use 1 to {most}"
+            f"{counted(paraphrases, 'wording')} asked for, and there are {most}",
+            todo=f"use 1 to {most}",
         )
 
 
@@ -217,4 +219,5 @@ def _wording_notes(study: Study, batteries: Mapping[str, Battery]) -> Iterator[s
     for battery in batteries.values():
         fewest = min(len(stimulus.wordings) for stimulus in battery.stimuli)
         if fewest < study.paraphrases:
-            yield f"battery {battery.id} has {fewest} wordings, fewer than {study.paraphrases}"
+            has = counted(fewest, "wording")
+            yield f"battery {battery.id} has {has}, fewer than {study.paraphrases}"
