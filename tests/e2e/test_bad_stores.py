@@ -53,6 +53,32 @@ def test_a_damaged_store(kept: Terminal) -> None:
     refused(kept.run("report", "latest", "--store", "damaged.sqlite"), 2, "damaged.sqlite")
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE attempt SET outcome = 'weird'", "a reply in the store"),
+        ("UPDATE attempt SET outcome = 'failed', failure = 'zz'", "a reply in the store"),
+        ("UPDATE attempt SET seconds = 'x'", "a reply in the store"),
+        ("UPDATE attempt SET input = 'abc'", "a reply in the store"),
+        ("UPDATE run SET plan = 'not json'", "a run in the store"),
+        ("UPDATE run SET versions = 'x'", "a run in the store"),
+        ("UPDATE run SET targets = '[]'", "a run in the store"),
+        ("UPDATE cell SET arm = 'bogus'", "a cell in the store"),
+        ("UPDATE cell SET paraphrase = 'q'", "a cell in the store"),
+        (
+            "INSERT INTO verdict SELECT key, 'register/x', '1', 2, NULL, '{bad' FROM cell LIMIT 1",
+            "a verdict in the store",
+        ),
+        ("PRAGMA user_version = -3", "not a contextecho store"),
+    ],
+)
+def test_a_store_that_somebody_changed(kept: Terminal, change: str, said: str) -> None:
+    with closing(sqlite3.connect(kept.folder / FILE)) as db:
+        db.execute(change)
+        db.commit()
+    refused(kept.run("report", "latest"), 2, said)
+
+
 @pytest.mark.parametrize("command", ["report", slowly("figures")])
 def test_no_store_and_no_run(terminal: Terminal, kept: Terminal, command: str) -> None:
     refused(terminal.run(command), 2, "there is no store here")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from contextecho.contexts import Context, Request, canonical_json
-from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Truncated, Usage
+from contextecho.errors import DataError
+from contextecho.models import Answer, Failed, Refusal, Reply, Truncated, Usage
 from contextecho.store.model import RunInfo, Verdict
 from contextecho.studies import Cell, Plan
 
@@ -20,6 +22,8 @@ else:
     from backports import zstd
 
 Row = Sequence[Any]
+T = TypeVar("T")
+_Targets = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 
 CELL = ", ".join(Cell.__struct_fields__)
 RUN = "id, created_at, study, session, session_path, targets, plan, versions"
@@ -28,6 +32,25 @@ REPLY = (
     " input, cached, cache_write, output, reasoning"
 )
 VERDICT = ", ".join(Verdict.__struct_fields__)
+
+
+def _reads(what: str) -> Callable[[Callable[[Row], T]], Callable[[Row], T]]:
+    """Let a row that somebody else has changed be a `DataError` that names what it was."""
+
+    def wrap(read: Callable[[Row], T]) -> Callable[[Row], T]:
+        @wraps(read)
+        def read_checked(row: Row) -> T:
+            try:
+                return read(row)
+            except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
+                raise DataError(
+                    f"a {what} in the store cannot be read: {error}",
+                    todo="the store was changed by hand; take the copy from before",
+                ) from error
+
+        return read_checked
+
+    return wrap
 
 
 def columns(table: str, names: str) -> str:
@@ -107,6 +130,7 @@ def cell_row(cell: Cell) -> Row:
     return msgspec.structs.astuple(cell)
 
 
+@_reads("cell")
 def read_cell(row: Row) -> Cell:
     """A cell from the columns `CELL`."""
     return msgspec.convert(dict(zip(Cell.__struct_fields__, row, strict=True)), Cell)
@@ -145,11 +169,12 @@ def reply_row(reply: Reply) -> Row:
     )
 
 
+@_reads("reply")
 def read_reply(row: Row) -> Reply:
     """A reply from the columns `REPLY`."""
     outcome, text, stop_reason, failure, message, status, served_model, seconds, *tokens = row
     said = any(count is not None for count in tokens)
-    usage = Usage(**dict(zip(Usage.__struct_fields__, tokens, strict=True))) if said else None
+    usage = dict(zip(Usage.__struct_fields__, tokens, strict=True)) if said else None
     common: dict[str, Any] = {
         "text": text,
         "stop_reason": stop_reason,
@@ -158,23 +183,26 @@ def read_reply(row: Row) -> Reply:
         "seconds": seconds,
     }
     if outcome == "failed":
-        return Failed(kind=FailureKind(failure), message=message, status=status, **common)
-    return _ANSWERS[outcome](**common)
+        failed = {**common, "kind": failure, "message": message, "status": status}
+        return msgspec.convert(failed, Failed)
+    return msgspec.convert(common, _ANSWERS[outcome])
 
 
+@_reads("run")
 def read_run(row: Row) -> RunInfo:
     """A run from the columns `RUN`."""
     run_id, created_at, study, session, session_path, targets, plan, versions = row
-    return RunInfo(
-        id=run_id,
-        created_at=created_at,
-        study=study,
-        session=session,
-        session_path=session_path,
-        targets=tuple(msgspec.json.decode(targets)),
-        plan=msgspec.json.decode(plan),
-        versions=msgspec.json.decode(versions),
-    )
+    values = {
+        "id": run_id,
+        "created_at": created_at,
+        "study": study,
+        "session": session,
+        "session_path": session_path,
+        "targets": msgspec.json.decode(targets, type=_Targets),
+        "plan": msgspec.json.decode(plan),
+        "versions": msgspec.json.decode(versions),
+    }
+    return msgspec.convert(values, RunInfo)
 
 
 def verdict_row(verdict: Verdict) -> Row:
@@ -183,11 +211,12 @@ def verdict_row(verdict: Verdict) -> Row:
     return (*columns_before, canonical_json(detail).decode())
 
 
+@_reads("verdict")
 def read_verdict(row: Row) -> Verdict:
     """A verdict from the columns `VERDICT`."""
     *columns_before, detail = row
     values = (*columns_before, msgspec.json.decode(detail))
-    return Verdict(**dict(zip(Verdict.__struct_fields__, values, strict=True)))
+    return msgspec.convert(dict(zip(Verdict.__struct_fields__, values, strict=True)), Verdict)
 
 
 _NO_USAGE = Usage()

@@ -136,7 +136,7 @@ def check_current(db: sqlite3.Connection, where: str) -> None:
 def _check_owner(db: sqlite3.Connection, where: str, version: int) -> None:
     owner: int = db.execute("PRAGMA application_id").fetchone()[0]
     tables: int = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables and owner != APPLICATION_ID:
+    if (tables and owner != APPLICATION_ID) or version < 0:
         raise DataError(
             "this SQLite file is not a contextecho store",
             where=where,

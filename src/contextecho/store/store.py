@@ -295,7 +295,8 @@ class Store:
     def _rows(self, query: str, *values: str | int) -> Iterator[rows.Row]:
         """The rows of a query. A damaged file becomes a `DataError`."""
         try:
-            yield from self._db.execute(query, values)
+            # By way of `map`, which unlike a cursor has no `close` that fails on a closed store.
+            yield from map(tuple, self._db.execute(query, values))
         except sqlite3.DatabaseError as error:
             raise DataError(f"the store cannot be read: {error}", where=str(self._file)) from error
 
