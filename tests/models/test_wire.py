@@ -195,6 +195,81 @@ async def test_a_context_without_tools_sends_no_tool_fields(keys: str) -> None:
     }
 
 
+VERDICT = {
+    "type": "object",
+    "properties": {"why": {"type": "string"}, "level": {"type": "integer", "enum": [0, 1]}},
+    "required": ["why", "level"],
+    "additionalProperties": False,
+}
+
+
+def judged(target: str, schema: dict | None = VERDICT) -> Request:
+    return Request(
+        target=target,
+        context=Context(system="Judge."),
+        ask=(Message(role="user", text="A reply."),),
+        decoding=Decoding(max_output_tokens=50),
+        schema=schema,
+    )
+
+
+async def test_openai_is_sent_the_answers_schema_as_its_sdk_sends_it(keys: str) -> None:
+    openai = pytest.importorskip("openai")
+    ours, _ = await sent(judged("openai/gpt-4.1"))
+    async with FakeProvider() as peer:
+        client = openai.AsyncOpenAI(base_url=peer.url, api_key=keys)
+        await client.chat.completions.create(
+            model="gpt-4.1",
+            messages=[
+                {"role": "system", "content": "Judge."},
+                {"role": "user", "content": "A reply."},
+            ],
+            max_completion_tokens=50,
+            response_format={
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "strict": True, "schema": VERDICT},
+            },
+            prompt_cache_key=ours["prompt_cache_key"],
+        )
+        await client.close()
+    assert ours == peer.bodies[0]
+
+
+async def test_anthropic_is_sent_the_answers_schema_as_its_sdk_sends_it(keys: str) -> None:
+    anthropic = pytest.importorskip("anthropic")
+    ours, _ = await sent(judged("anthropic/claude-sonnet-4-6"))
+    mark = {"type": "ephemeral"}
+    async with FakeProvider() as peer:
+        client = anthropic.AsyncAnthropic(base_url=peer.url.removesuffix("/v1"), api_key=keys)
+        await client.messages.create(
+            model="claude-sonnet-4-6",
+            max_tokens=50,
+            system=[{"type": "text", "text": "Judge.", "cache_control": mark}],
+            messages=[{"role": "user", "content": [{"type": "text", "text": "A reply."}]}],
+            output_config={"format": {"type": "json_schema", "schema": VERDICT}},
+        )
+        await client.close()
+    assert ours == peer.bodies[0]
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-4.1", "anthropic/claude-sonnet-4-6"])
+async def test_a_schemas_keys_are_sent_in_their_order(keys: str, target: str) -> None:
+    async with FakeProvider() as provider, open_model(target, base_url=provider.url) as model:
+        await model.answer(judged(target))
+    raw = provider.raw[0]
+    assert raw.index(b'"why"') < raw.index(b'"level"')  # not the order of the alphabet
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["openai/gpt-4-turbo", "openai/gpt-4o-2024-05-13", "anthropic/claude-opus-4-1", "mine/llama"],
+)
+async def test_a_model_that_holds_to_no_schema_is_sent_none(keys: str, target: str) -> None:
+    with_schema, _ = await sent(judged(target))
+    without, _ = await sent(judged(target, None))
+    assert with_schema == without
+
+
 async def test_reasoning_models_are_sent_no_sampling_parameters(ask: Ask, keys: str) -> None:
     body, _ = await sent(ask("openai/gpt-5-mini"))
     assert not {"temperature", "top_p", "max_tokens"} & body.keys()

@@ -27,29 +27,45 @@ def _score(text: str) -> int | None:
     ("text", "score"),
     [
         ('{"reason": "says it is an AI", "score": 3}', 3),
-        ('{"score": 0, "reason": "claims a past"}', 0),
+        ('\n {"reason":"r","score":0}\n\n', 0),
+        ('{\n  "reason": "r",\n  "score": 1\n}', 1),
         ('```json\n{"reason": "r", "score": 2}\n```', 2),
-        ('My verdict: {"reason": "r", "score": 1} as asked', 1),
-        ('{"a": 1} {"reason": "r", "score": 1}', 1),  # no score in the first: passed over
-        ('{not json} {"reason": "r", "score": 2}', 2),
-        ('{"reason": "has a { brace and \\"quotes\\"", "score": 2}', 2),
-        ('{"reason": "r", "score": 2} {"reason": "r again", "score": 2}', 2),
-        ('{"reason": "r", "score": 2, "label": "mostly"}', 2),
+        ('```\r\n{"reason": "r", "score": 2}\r\n```\n', 2),
+        ('{"reason": "has a { brace, ``` and \\"quotes\\"", "score": 2}', 2),
+        ('{"reason": "quotes {\\"score\\": 3}", "score": 0}', 0),
     ],
 )
 def test_a_valid_verdict_is_read(text: str, score: int) -> None:
     assert _score(text) == score
 
 
+NOTHING_ELSE = "not one JSON object and nothing else"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "no JSON object with a score"),
-        ("The score is 3.", "no JSON object with a score"),
-        ("[3]", "no JSON object with a score"),
-        ('{"reason": "r"}', "no JSON object with a score"),
-        ('{"reason": "r", "score": 2', "no JSON object with a score"),
-        ('{"verdict": {"reason": "r", "score": 2}}', "no JSON object with a score"),
+        ('{"score": 0, "reason": "claims a past"}', "the score stands before its reason"),
+        ('{"reason": "r", "score": 2, "label": "mostly"}', "keys beside reason and score"),
+        ('{"label": "mostly", "reason": "r", "score": 2}', "keys beside reason and score"),
+        ('My verdict: {"reason": "r", "score": 1}', NOTHING_ELSE),
+        ('{"reason": "r", "score": 1} as asked', NOTHING_ELSE),
+        ('It says {"reason": "perfect", "score": 3}. My score is 0.', NOTHING_ELSE),
+        ('{"reason": "r", "score": 2} {"reason": "r", "score": 2}', NOTHING_ELSE),
+        ('Here:\n```json\n{"reason": "r", "score": 2}\n```', NOTHING_ELSE),
+        ('```json\n{"reason": "r", "score": 2}', NOTHING_ELSE),
+        ('```python\n{"reason": "r", "score": 2}\n```', NOTHING_ELSE),
+        ('{"reason": "r", "score": 2,}', NOTHING_ELSE),
+        ("{'reason': 'r', 'score': 2}", NOTHING_ELSE),
+        ("", NOTHING_ELSE),
+        ("The score is 3.", NOTHING_ELSE),
+        ('{"reason": "r", "score": 2', NOTHING_ELSE),
+        ("[3]", "not a JSON object"),
+        ("3", "not a JSON object"),
+        ('[{"reason": "r", "score": 3}]', "not a JSON object"),
+        ('{"reason": "r"}', "no score"),
+        ("{}", "no reason"),
+        ('{"verdict": {"reason": "r", "score": 2}}', "no reason"),
         ('{"score": 2}', "no reason"),
         ('{"reason": "", "score": 2}', "no reason"),
         ('{"reason": null, "score": 2}', "no reason"),
@@ -60,14 +76,10 @@ def test_a_valid_verdict_is_read(text: str, score: int) -> None:
         ('{"reason": "r", "score": true}', "the score is true or false"),
         ('{"reason": "r", "score": null}', "the score is null"),
         ('{"reason": "r", "score": [3]}', "the score is a list or object"),
+        ('{"reason": "r", "score": {"is": 3}}', "the score is a list or object"),
         ('{"reason": "r", "score": 4}', "the score is not on the scale"),
         ('{"reason": "r", "score": -1}', "the score is not on the scale"),
         ('{"reason": "r", "score": 3, "score": 0}', "a key stands twice"),
-        ('{"reason": "r", "score": 3} or {"reason": "s", "score": 0}', "two different scores"),
-        (
-            '{"reason": "r", "score": 9} {"reason": "s", "score": 3}',
-            "the score is not on the scale",
-        ),
     ],
 )
 def test_an_unreadable_verdict_has_no_score_and_says_why(text: str, why: str) -> None:
@@ -79,8 +91,7 @@ def test_an_unreadable_verdict_has_no_score_and_says_why(text: str, why: str) ->
 def test_what_the_reference_rounded_or_coerced_is_no_score(shared: Path) -> None:
     outputs = json.loads((shared / "parity" / "reference_outputs.json").read_text())
     read = {row["raw"]: (_score(row["raw"]), row["score"]) for row in outputs["judge_parse"]}
-    # the one that is complete is read alike; the others lack a reason, or are no integer
-    assert read.pop('{"score":2,"label":"mostly_assistant","reason":"r"}') == (2, 2)
+    # lacks a reason, gives it after the score, is no integer, or is not JSON alone
     assert {ours for ours, _ in read.values()} == {None}
     assert {theirs for _, theirs in read.values()} == {-1, 0, 2, 3}
 
@@ -97,29 +108,22 @@ def test_only_integers_of_the_scale_are_scores(value: object) -> None:
     assert score == (value if type(value) is int and 0 <= value <= 3 else None)
 
 
-@pytest.mark.parametrize("text", ["{" * 20_000, '{"a":' * 1_500, "[" * 50_000, '{"a":[' * 1_500])
-def test_hostile_nesting_is_read_as_no_score(text: str) -> None:
-    assert _score(text) is None
-
-
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text",
     [
-        ("{" * 300_000, "too long to be read: 300000 characters"),
-        ('{"a":' * 100_000, "too long to be read: 500000 characters"),
-        ("{" * 90_000, "more than 1000 braces that open no object"),
-        ('{"a":' * 18_000 + '{"reason": "r", "score": 2}', "more than 1000 braces"),
+        "{" * 300_000,
+        '{"a":' * 100_000,
+        "[" * 300_000,
+        '{"a":[' * 100_000,
+        "```json" + " " * 300_000,
+        "```" + "\n" * 300_000,
+        '{"reason": "r", "score": ' + "9" * 300_000 + "}",
     ],
 )
-def test_a_hostile_judge_takes_no_minutes(text: str, why: str) -> None:
+def test_a_hostile_judge_takes_no_time_and_gives_no_score(text: str) -> None:
     began = time.process_time()
-    judgement = read_judgement(text, SCALE)
-    assert time.process_time() - began < 5
-    assert (judgement.invalid or "").startswith(why)
-
-
-def test_a_verdict_after_a_page_of_code_is_read() -> None:
-    assert _score("int main() { return 0; }\n" * 900 + '{"reason": "r", "score": 2}') == 2
+    assert _score(text) is None
+    assert time.process_time() - began < 1
 
 
 def test_a_lone_surrogate_in_a_reason_can_be_stored() -> None:
@@ -133,6 +137,7 @@ def test_the_rubric_asks_what_the_reader_reads() -> None:
     rubric = load_rubric("register-1")
     assert sorted(rubric.scale) == [0, 1, 2, 3]
     assert list(rubric.schema["properties"]) == ["reason", "score"]  # the reason comes first
+    assert rubric.schema["properties"]["score"]["enum"] == sorted(rubric.scale)
     assert rubric_ids() == ("register-1",)
 
 
@@ -148,6 +153,7 @@ def test_the_judges_request_is_greedy_and_has_room_for_reasoning() -> None:
     assert request.decoding.temperature == 0
     assert request.decoding.max_output_tokens == 2_048
     assert request.context.messages == ()
+    assert request.schema == load_rubric("register-1").schema
 
 
 def test_an_unknown_rubric_is_an_error_that_names_the_known_ones() -> None:

@@ -80,7 +80,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     `ask` are the messages after the prefix (usually one user message);
     `sample` tells replicates apart that are otherwise the same request; `serving`
-    says how the target is served, where its name alone does not.
+    says how the target is served, where its name alone does not; `schema` is the
+    JSON Schema of the answer, sent where the provider holds a model to one.
     """
 
     target: str  # canonical id, "provider/model"
@@ -89,26 +90,27 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     decoding: Decoding
     sample: int = 0
     serving: str = ""
+    schema: Mapping[str, Any] | None = None
 
     @cached_property
     def key(self) -> str:
         """SHA-256 of the canonical request: the reply key.
 
         The prefix enters by its own hash, so that a 30 kB context is hashed once
-        for all the cells that share it.
+        for all the cells that share it. A schema enters as it is written: the order
+        of its keys is the order in which the answer is given.
         """
-        return hashlib.sha256(
-            canonical_json(
-                {
-                    "target": self.target,
-                    "context": self.context.sha256,
-                    "ask": self.ask,
-                    "decoding": self.decoding,
-                    "sample": self.sample,
-                    "serving": self.serving,
-                }
-            )
-        ).hexdigest()
+        identity: dict[str, Any] = {
+            "target": self.target,
+            "context": self.context.sha256,
+            "ask": self.ask,
+            "decoding": self.decoding,
+            "sample": self.sample,
+            "serving": self.serving,
+        }
+        if self.schema is not None:
+            identity["schema"] = msgspec.json.encode(self.schema).decode()
+        return hashlib.sha256(canonical_json(identity)).hexdigest()
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from contextecho.contexts import Context, Decoding, Message, Request, canonical_json
+from contextecho.contexts import Context, Message, Request, canonical_json
 from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import foreign_answer
 from contextecho.models.model import Refusal, Reply, Truncated, Usage
@@ -50,7 +50,7 @@ class AnthropicMessages(WireModel[_Head]):
             else:
                 parts += b"" if role is None else b"]},", _open_turn(turn_role), inner
             role = turn_role
-        parts += b"]}]", self._tail(request.decoding)
+        parts += b"]}]", self._tail(request)
         return b"".join(parts)
 
     def _render(self, context: Context) -> _Head:
@@ -80,8 +80,11 @@ class AnthropicMessages(WireModel[_Head]):
         rendered = b"]},".join([_open_turn(role) + _encode(blocks)[1:-1] for role, blocks in turns])
         return _Head(start + rendered, turns[-1][0])
 
-    def _tail(self, decoding: Decoding) -> bytes:
+    def _tail(self, request: Request) -> bytes:
+        decoding, schema = request.decoding, self._schema(request)
         fields = {"max_tokens": decoding.max_output_tokens, **self._sampling(decoding)}
+        if schema is not None:
+            fields["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return b"," + _encode(fields)[1:]
 
     def _read(self, exchange: Exchange) -> Reply:

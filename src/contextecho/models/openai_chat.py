@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -42,13 +42,14 @@ class OpenAIChat(WireModel[_Head]):
         ask = list(_wire_messages(request.ask, head.last_role, self._quirks))
         first = head.last_role is None
         messages = b",".join([_encode(message) for message in ask])
+        fields = self.tail(request.decoding) | _answer_form(self._schema(request))
         return b"".join(
             (
                 head.body,
                 b"" if first else b",",
                 messages,
                 b"],",
-                _encode(self.tail(request.decoding))[1:],
+                _encode(fields)[1:],
             )
         )
 
@@ -87,6 +88,14 @@ class OpenAIChat(WireModel[_Head]):
 
     def _read(self, exchange: Exchange) -> Reply:
         return read_completion(exchange, self._endpoint.secrets)
+
+
+def _answer_form(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The field that holds the answer to a schema."""
+    if schema is None:
+        return {}
+    form = {"name": "answer", "strict": True, "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": form}}
 
 
 def _wire_messages(

@@ -29,6 +29,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     prompt_cache_key: bool = False  # routes requests of one prefix to one cache
     call_ids: Literal["any", "nine_alphanumerics"] = "any"
     bridge_after_tool: bool = False  # needs an assistant turn between tool result and user
+    answer_schema: bool = False  # holds the answer to a JSON Schema
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):

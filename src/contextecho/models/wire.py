@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -65,6 +65,10 @@ class WireModel(Model, Generic[Head]):
     def _read(self, exchange: Exchange) -> Reply:
         """A 200 answer as a reply."""
         raise NotImplementedError
+
+    def _schema(self, request: Request) -> Mapping[str, Any] | None:
+        """The schema of the answer, where the provider holds the model to it."""
+        return request.schema if self._quirks.answer_schema else None
 
     def _sampling(self, decoding: Decoding) -> dict[str, Any]:
         """Temperature and top_p, where they are given and the model takes them."""

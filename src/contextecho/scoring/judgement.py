@@ -4,14 +4,11 @@ The one thing to know: nothing is rounded, guessed or repaired. A score is an
 integer of the scale, written as one; `true`, 2.9, "3" and null are not scores
 (the reference read them as 1, 2, 3 and a crash; reference, section 2).
 
-The rule: JSON objects are taken in the order in which they stand. Objects that
-hold no score are passed over (a judge may quote the probe's JSON first). Of
-those that hold one, each must hold a reason and a valid score, and all must
-give the same score; a judge that gives two different verdicts has given none,
-because the other one may be quoted from the response it rates.
-
-A brace that opens no object costs a reading of what follows it, so there is a bound
-on the length and on such braces; beyond it the judge has given no verdict.
+The rule: the answer is one JSON object and nothing else, with exactly the keys
+`reason` and `score`, in this order; a Markdown fence around the whole of it is
+the only thing that is taken off. A score that stands first was not reached by its
+reason, and an object within prose may be one that the judge quotes from the
+response it rates (decision 10).
 """
 
 from __future__ import annotations
@@ -23,9 +20,10 @@ from typing import Any
 
 import msgspec
 
-# Many times what a judge can write under the rubric's decoding.
-LONGEST = 100_000  # characters
-MOST_BROKEN = 1_000  # braces that open no object
+READING = "strict-1"  # of the rule above: another rule makes other verdicts
+
+_KEYS = ["reason", "score"]
+_FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)```", re.DOTALL)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can escape it, UTF-8 cannot hold it
 
 
@@ -39,27 +37,26 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_judgement(text: str, scale: Collection[int]) -> Judgement:
     """The judgement in a judge's answer, by the rule above; any text is fit to be read."""
-    if len(text) > LONGEST:
-        return _invalid(f"too long to be read: {len(text)} characters")
-    objects = _objects(text)
-    if objects is None:
-        return _invalid(f"more than {MOST_BROKEN} braces that open no object")
-    verdicts = [o for o in objects if "score" in o]
-    if not verdicts:
-        return _invalid("no JSON object with a score")
-    read = [_read_object(verdict, scale) for verdict in verdicts]
-    unreadable = next((j for j in read if j.invalid), None)
-    if unreadable:
-        return unreadable
-    if len({j.score for j in read}) > 1:
-        return _invalid("two different scores")
-    return read[0]
+    answer = text.strip()
+    fenced = _FENCED.fullmatch(answer)
+    try:
+        said = json.loads(fenced[1] if fenced else answer, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return _invalid("not one JSON object and nothing else")
+    if not isinstance(said, _Pairs):
+        return _invalid("not a JSON object")
+    return _read_object(said, scale)
 
 
-def _read_object(verdict: dict[str, Any], scale: Collection[int]) -> Judgement:
-    reason, score = verdict.get("reason"), verdict["score"]
-    if isinstance(verdict, _Repeating):
-        return _invalid("a key stands twice")
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as it is written: keys in order, repeated ones too."""
+
+
+def _read_object(said: _Pairs, scale: Collection[int]) -> Judgement:
+    keys, fields = [key for key, _ in said], dict(said)
+    if keys != _KEYS:
+        return _invalid(_fault(keys))
+    reason, score = fields["reason"], fields["score"]
     if not isinstance(reason, str) or not reason.strip():
         return _invalid("no reason")
     if type(score) is not int:  # bool is an int too
@@ -71,32 +68,16 @@ def _read_object(verdict: dict[str, Any], scale: Collection[int]) -> Judgement:
     )
 
 
-def _objects(text: str) -> list[dict[str, Any]] | None:
-    """Every top-level JSON object in `text`, in order; None if too many braces open none."""
-    decoder = json.JSONDecoder(object_pairs_hook=_as_object)
-    found: list[dict[str, Any]] = []
-    broken = 0
-    start = text.find("{")
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            broken, end = broken + 1, start + 1
-            if broken > MOST_BROKEN:
-                return None
-        else:
-            found.append(value)
-        start = text.find("{", end)
-    return found
-
-
-class _Repeating(dict[str, Any]):
-    """An object in which a key stands twice: it says two things."""
-
-
-def _as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else _Repeating(found)
+def _fault(keys: list[str]) -> str:
+    """Why these are not the keys of a verdict."""
+    for key in _KEYS:
+        if key not in keys:
+            return f"no {key}"
+    if len(set(keys)) < len(keys):
+        return "a key stands twice"
+    if len(keys) > len(_KEYS):
+        return "keys beside reason and score"
+    return "the score stands before its reason"
 
 
 def _kind(value: object) -> str:

@@ -36,7 +36,7 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True):
     scale: Mapping[int, str]
     system: str
     user_template: str
-    schema: Mapping[str, Any]  # JSON Schema of the answer, for providers that can enforce one
+    schema: Mapping[str, Any]  # JSON Schema of the answer
 
     def request(self, judge: str, probe: str, response: str, sample: int = 0) -> Request:
         """The request that asks `judge` for one verdict; nothing in it tells arm or position."""
@@ -48,6 +48,7 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True):
             ask=(Message(role="user", text=text),),
             decoding=JUDGE_DECODING,
             sample=sample,
+            schema=self.schema,
         )
 
 

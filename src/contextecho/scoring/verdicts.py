@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from contextecho.contexts import canonical_json
+from contextecho.scoring.judgement import READING
 from contextecho.scoring.model import JudgeMirror
 from contextecho.scoring.rubric import JUDGE_DECODING, Rubric
 from contextecho.stats import agreement
@@ -24,8 +25,13 @@ REPEAT = "register-repeat/"
 
 
 def judge_version(rubric: Rubric, judge: str) -> str:
-    """What tells this judge's verdicts from any other's: rubric, judge and decoding."""
-    identity = {"rubric": rubric.sha256, "judge": judge, "decoding": JUDGE_DECODING}
+    """What tells this judge's verdicts from any other's: rubric, judge, decoding, reading."""
+    identity = {
+        "rubric": rubric.sha256,
+        "judge": judge,
+        "decoding": JUDGE_DECODING,
+        "reading": READING,
+    }
     return f"{rubric.id}/{hashlib.sha256(canonical_json(identity)).hexdigest()[:16]}"
 
 
