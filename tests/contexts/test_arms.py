@@ -202,16 +202,18 @@ def test_recipes_have_the_lengths_counted_in_the_reference() -> None:
     assert counted == {"small": 189 - 11, "medium": 359 - 11, "large": 456 - 11}
 
 
-def test_the_neutral_reminder_is_as_long_as_v0() -> None:
-    neutral, v0 = (load_anchor(name).messages[0].text for name in ("neutral", "V0"))
-    assert len(neutral) == len(v0)
-    assert abs(COUNTER.count(neutral) - COUNTER.count(v0)) <= 3
+@pytest.mark.parametrize(("neutral", "recipe"), [("neutral", "V0"), ("neutral-A", "A")])
+def test_a_neutral_reminder_is_as_long_as_its_recipe(neutral: str, recipe: str) -> None:
+    ours, theirs = load_anchor(neutral).messages, load_anchor(recipe).messages
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one.role, len(one.text)) == (other.role, len(other.text))
+        assert abs(COUNTER.count(one.text) - COUNTER.count(other.text)) <= 3
 
 
 def test_size_names_are_the_recipes_they_stand_for() -> None:
     assert load_anchor("small").messages == load_anchor("V0").messages
     assert load_anchor("medium").messages == load_anchor("A").messages
-    assert len(anchor_ids()) == 8
+    assert len(anchor_ids()) == 9
 
 
 def test_an_unknown_anchor_or_protocol_is_one_line_naming_the_known_ones() -> None:

@@ -45,7 +45,7 @@ _OPTIONS = (
                  help="Length of the forks' prefixes."),
     click.option("--max-output", "max_output_tokens", type=int, metavar="TOKENS",
                  help="Longest answer; reasoning models need more than the protocol's."),
-    click.option("--anchor", metavar="RECIPE", help="V0, V2, A, C, neutral, small, medium, large."),
+    click.option("--anchor", metavar="RECIPE", help="`contextecho anchors list`, or a YAML file."),
     click.option("--placement", type=click.Choice(["user", "system"]), help="Of the anchor."),
     click.option("--system", "system_file", type=click.Path(path_type=Path),
                  help="The deployer's own system prompt, for all arms."),

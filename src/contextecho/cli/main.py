@@ -20,6 +20,7 @@ from contextecho.errors import ContextEchoError
 from contextecho.untrusted import one_line
 
 COMMANDS = {
+    "anchors": "List and show what may bring a model back.",
     "demo": "Run the whole pipeline on the bundled session and the embedded model.",
     "doctor": "Say what works on this machine, and what to do about the rest.",
     "figures": "Draw a run's figures for a paper (PDF, SVG, PNG).",

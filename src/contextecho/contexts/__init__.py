@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from contextecho.contexts.anchors import (
+    Anchor,
+    anchor_ids,
+    is_anchor_file,
+    load_anchor,
+    written_anchor,
+)
 from contextecho.contexts.arms import apply_arm
 from contextecho.contexts.model import (
     Context,
@@ -42,9 +49,6 @@ from contextecho.contexts.tokens import (
     context_tokens,
 )
 from contextecho.contexts.wording import (
-    Anchor,
-    anchor_ids,
-    load_anchor,
     load_protocol,
     protocol_ids,
 )
@@ -76,6 +80,7 @@ __all__ = [
     "choose_positions",
     "context_tokens",
     "find_positions",
+    "is_anchor_file",
     "load_anchor",
     "load_control",
     "load_protocol",
@@ -86,4 +91,5 @@ __all__ = [
     "published_text",
     "readable",
     "take_snapshot",
+    "written_anchor",
 ]

@@ -16,11 +16,12 @@ from functools import cache
 
 import msgspec
 
+from contextecho.contexts.anchors import Anchor
 from contextecho.contexts.model import Context, Message, Snapshot, ToolCall, ToolSpec
 from contextecho.contexts.prose import ProseReader, load_control
 from contextecho.contexts.protocol import Arm, ControlKind, Placement, Protocol
 from contextecho.contexts.tokens import TokenCounter, call_tokens, context_tokens
-from contextecho.contexts.wording import Anchor, wording
+from contextecho.contexts.wording import wording
 from contextecho.errors import UsageError
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from contextecho.contexts import anchor_ids, protocol_ids
+from contextecho.contexts import anchor_ids, is_anchor_file, protocol_ids
 from contextecho.errors import DataError
 from contextecho.studies.model import ContrastSpec, Study
 
@@ -44,11 +44,11 @@ def load_study(id_or_path: str) -> Study:
             f'there is no study "{id_or_path}"',
             todo=f"use one of {', '.join(study_ids())}, or the path of a .toml file",
         )
-    return _find_batteries(_read(path, str(path)), path.parent)
+    return _find_files(_read(path, str(path)), path.parent)
 
 
-def _find_batteries(study: Study, folder: Path) -> Study:
-    """The study with battery files named from where it lies, not from where it is read."""
+def _find_files(study: Study, folder: Path) -> Study:
+    """The study with its files named from where it lies, not from where it is read."""
 
     def found(name: str) -> str:
         return str(folder / name) if name.endswith((".yaml", ".yml")) else name
@@ -58,6 +58,7 @@ def _find_batteries(study: Study, folder: Path) -> Study:
         study,
         batteries=tuple(map(found, study.batteries)),
         negative_controls=None if controls is None else found(controls),
+        anchor=None if study.anchor is None else found(study.anchor),
     )
 
 
@@ -106,7 +107,9 @@ def _check(study: Study, name: str) -> None:
         problems.append("`arms` is empty")
     if any(arm.anchored for arm in study.arms) and study.anchor is None:
         problems.append("`anchor` is missing, and `arms` has an anchored arm")
-    if study.anchor is not None and study.anchor not in anchor_ids():
+    if study.anchor is not None and not (
+        is_anchor_file(study.anchor) or study.anchor in anchor_ids()
+    ):
         problems.append(f'`anchor` is "{study.anchor}"; there are {", ".join(anchor_ids())}')
     if study.protocol not in protocol_ids():
         problems.append(f'`protocol` is "{study.protocol}"; there are {", ".join(protocol_ids())}')
