@@ -141,7 +141,7 @@ class TestTheRealModel:
             target="local",
             context=Context(system="You are a helpful AI assistant.", messages=messages),
             ask=(Message(role="user", text=question),),
-            decoding=Decoding(max_output_tokens=16, temperature=0.7, seed=5),
+            decoding=Decoding(max_output_tokens=16, temperature=0.7),
         )
 
     async def test_the_second_question_reads_the_prefix_from_the_cache(self) -> None:

@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from contextecho.contexts import Decoding, Request
 from contextecho.errors import ProviderError, UsageError
 from contextecho.models.endpoint import Endpoint
@@ -51,7 +53,7 @@ class LocalModel(OpenAIChat):
                 message="the local model's chat template shows no tool calls; "
                 "use the native-text rendering",
             )
-        reply = await super().answer(request)
+        reply = await super().answer(_seeded(request))
         too_long = _TOO_LONG.search(reply.message) if isinstance(reply, Failed) else None
         if too_long:
             return Failed(
@@ -71,6 +73,14 @@ class LocalModel(OpenAIChat):
         """Close the connections and let go of the server."""
         await super().close()
         self._server = None
+
+
+def _seeded(request: Request) -> Request:
+    """The request with a seed of its own, so that the same one gets the same reply every time."""
+    if request.decoding.seed is not None:
+        return request
+    decoding = replace(request.decoding, seed=int(request.key[:7], 16))
+    return replace(request, decoding=decoding)
 
 
 class LocalTokenCounter:
