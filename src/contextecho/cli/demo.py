@@ -126,20 +126,29 @@ def _plan(session: Session, target: str, positions: str, paraphrases: int) -> Pl
 
 def _measure(target: str) -> Speed:
     """Time one call that reads and one that writes, on the control's prose."""
-    from contextecho.contexts import Context, Decoding, Message, Request, load_control
+    from contextecho.contexts import (
+        Context,
+        Decoding,
+        Message,
+        Request,
+        load_control,
+        load_protocol,
+    )
     from contextecho.engine import run_in_loop
     from contextecho.models import Answer, Failed, Reply, Truncated, open_model
+    from contextecho.stimuli import load_battery
 
+    question = load_battery("coding-self").stimuli[0].wordings[0]
     prose = " ".join(load_control().paragraphs[:3])
     context = Context(
-        system="You are a helpful assistant.", messages=(Message(role="user", text=prose),)
+        system=load_protocol("strict").system, messages=(Message(role="user", text=prose),)
     )
 
     def request(tokens: int) -> Request:
         return Request(
             target=target,
             context=context,
-            ask=(Message(role="user", text="Go on."),),
+            ask=(Message(role="user", text=question),),
             decoding=Decoding(max_output_tokens=tokens),
         )
 
