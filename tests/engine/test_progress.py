@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
@@ -19,8 +20,8 @@ def test_the_line_says_what_is_done_reused_failed_spent_and_left():
     counted.add(Usage(input=8_000, cached=6_000, output=150), 0.25)
     counted.add(Usage(input=2_000, cached=None, output=50), 0.50)
     assert summary(counted) == (
-        "asking 150/600, 30 from the store, 20 failed, 10.0k tokens in (60% cached), 200 out,"
-        " $0.75, 3 min 45 s left"  # 120 requests took 60 s, 450 are left
+        "asking 150/600, 3 min 45 s left, 20 failed, $0.75, 30 from the store,"
+        " 10.0k tokens in (60% cached), 200 out"  # 120 requests took 60 s, 450 are left
     )
 
 
@@ -73,6 +74,30 @@ def test_what_is_shown_suits_the_stream(monkeypatch: pytest.MonkeyPatch):
     assert type(open_progress(quiet=True)) is Quiet
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert type(open_progress()) is Bar
+
+
+@pytest.mark.parametrize(
+    ("columns", "end"),
+    [
+        (60, "3 min 45 s left"),
+        (80, "3 min 45 s left, 20 failed, $0.75"),
+        (100, "3 min 45 s left, 20 failed, $0.75, 30 from the store"),
+        (140, ", 30 from the store, 10.0k tokens in (60% cached), 200 out"),
+    ],
+)
+def test_a_narrow_terminal_loses_the_least_important_words_and_only_whole_ones(
+    columns: int, end: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = tally()
+    shown.add(Usage(input=10_000, cached=6_000, output=200), 0.75)
+    Bar().close(shown)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err)
+    lines = [line.rstrip() for line in re.split(r"[\r\n]+", drawn) if line.strip()]
+    assert lines[-1].startswith("asking ")
+    assert lines[-1].endswith(end)
+    assert len(lines[-1]) <= columns
 
 
 def test_the_bar_draws_on_stderr_and_takes_messages_literally(

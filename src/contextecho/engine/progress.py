@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from contextecho.models import Usage
@@ -17,6 +19,9 @@ from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichBar
+
+
+_BAR = 24  # characters
 
 
 @dataclass(slots=True)
@@ -135,10 +140,10 @@ class Bar:
 
         bar = Progress(
             TextColumn(tally.doing),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=_BAR),
             MofNCompleteColumn(),
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
-            expand=True,  # so that a narrow terminal cuts the description and nothing else
+            expand=True,
             console=self._console,
             auto_refresh=False,
         )
@@ -149,11 +154,9 @@ class Bar:
     def show(self, tally: Tally) -> None:
         """Redraw."""
         self._bar = self._bar or self._begin(tally)
-        self._bar.update(
-            self._bar.task_ids[0],
-            completed=tally.closed,
-            description=summary(tally, counts=False),
-        )
+        beside = len(tally.doing) + _BAR + 2 * len(str(tally.total)) + len("/") + 3  # spaces
+        details = _fitting(_details(tally), self._console.width - beside)
+        self._bar.update(self._bar.task_ids[0], completed=tally.closed, description=details)
         self._bar.refresh()
 
     def say(self, text: str) -> None:
@@ -175,26 +178,34 @@ def open_progress(*, quiet: bool = False) -> Progress:
     return Bar() if sys.stderr.isatty() else Lines()
 
 
-def summary(tally: Tally, *, counts: bool = True) -> str:
-    """The tally in one line: "asking 120/600, 30 from the store, 2 failed, 91k tokens (…)"."""
-    parts = [f"{tally.doing} {tally.closed}/{tally.total}"] if counts else []
-    if tally.reused:
-        parts.append(f"{tally.reused} from the store")
-    if tally.failed:
-        parts.append(f"{tally.failed} failed")
-    if tally.calls:
-        tokens = f"{_short(tally.input)} tokens in"
-        if tally.cached:
-            tokens += f" ({tally.cached / tally.input:.0%} cached)"
-        parts.append(f"{tokens}, {_short(tally.output)} out")
-    elif tally.closed < tally.total and not tally.ended:
-        parts.append("the first prefix is being read")
-    if tally.dollars:
-        parts.append(f"${tally.dollars:.2f}")
+def summary(tally: Tally) -> str:
+    """The tally in one line: "asking 120/600, 3 min 45 s left, 2 failed, 91k tokens in (…)"."""
+    return ", ".join((f"{tally.doing} {tally.closed}/{tally.total}", *_details(tally)))
+
+
+def _details(tally: Tally) -> Iterator[str]:
+    """What stands beside the count, the most important first."""
     left = tally.seconds_left
     if left is not None and tally.closed < tally.total:
-        parts.append(f"{_duration(left)} left")
-    return ", ".join(parts)
+        yield f"{_duration(left)} left"
+    if tally.failed:
+        yield f"{tally.failed} failed"
+    if tally.dollars:
+        yield f"${tally.dollars:.2f}"
+    if not tally.calls and tally.closed < tally.total and not tally.ended:
+        yield "the first prefix is being read"
+    if tally.reused:
+        yield f"{tally.reused} from the store"
+    if tally.calls:
+        cached = f" ({tally.cached / tally.input:.0%} cached)" if tally.cached else ""
+        yield f"{_short(tally.input)} tokens in{cached}"
+        yield f"{_short(tally.output)} out"
+
+
+def _fitting(parts: Iterable[str], width: int) -> str:
+    """As many of the first `parts` as `width` characters hold, joined."""
+    joined = tuple(accumulate(parts, "{}, {}".format))
+    return max((line for line in joined if len(line) <= width), key=len, default="")
 
 
 def _short(count: int) -> str:
