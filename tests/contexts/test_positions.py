@@ -127,8 +127,8 @@ def test_the_papers_session_has_its_paddings_from_its_own_compactions(
     found = choose_positions(long_session, "compactions", padding=40)
     assert [p.row_turn for p in found.positions] == [40, 100, 180, 290, 370, 516, 561, 572]
     assert found.notes == (
-        "post_C3 and late are taken 5 row turns from the ends of their part of the session, not 40: "
-        "it has 16, and they stay a third of it apart",
+        "post_C3 stands 5 row turns from the nearest compaction or session end, not 40, "
+        "because only 16 lie between",
     )
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from contextecho.errors import DataError
 from contextecho.stimuli import Battery, StimulusKind, load_battery
+from contextecho.stimuli.source import parse_source
 
 DATA = files("contextecho.stimuli") / "data"
 
@@ -57,7 +58,7 @@ def test_a_users_file_is_taken_by_path(tmp_path: Path) -> None:
 def test_a_refusal_names_a_file_on_this_machine_that_shows_the_form(tmp_path: Path) -> None:
     said = refusal(battery_file(tmp_path, licence=None))
     shown = said.rpartition("compare with the bundled ")[2].removesuffix(")")
-    assert load_battery(shown).stimuli
+    assert parse_source(Path(shown).read_bytes(), shown).stimuli
 
 
 def test_a_battery_without_framing_asks_the_bare_wording(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_arms_that_are_left_out_take_their_contrasts_with_them_and_it_is_said(
 
 def test_what_the_session_could_not_give_is_in_the_notes(long_session: Session) -> None:
     made = plan(long_session, positions="compactions", budget_tokens=1500)
-    assert any("from the ends of their part of the session" in note for note in made.notes)
+    assert any("from the nearest compaction" in note for note in made.notes)
     assert any("compaction summary is not wholly in view" in note for note in made.notes)
     assert all("\n" not in note for note in made.notes)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from contextecho.studies import Plan
 
 REGISTER_SPAN = 3.0  # of the rubric: a gap cannot be wider
+_HEAD = 13  # characters before what a line says
 _SNAPSHOT_OPTIONS = {
     "rendering": "--rendering",
     "budget_tokens": "--budget",
@@ -41,7 +45,18 @@ def command(context: click.Context, /, session: str, as_json: bool, **choices: A
         for line in lines(plan, estimate):
             show(line)
     say_command("To read what is shown", "snapshot", session, *_snapshot_words(plan, choices))
-    say_next("probe", *words_given(context))
+    if choices["positions"] is None and _has_few_positions(plan):
+        say_next("plan", *words_given(context), "--positions", "even:12")
+    else:
+        say_next("probe", *words_given(context))
+
+
+def _has_few_positions(plan: Plan) -> bool:
+    """Whether the session's compactions gave too few positions, and it has room for twelve."""
+    from contextecho.contexts import FEWEST_POSITIONS
+
+    few = len(plan.positions) < FEWEST_POSITIONS
+    return few and plan.study.positions == "compactions" and plan.positions[-1].row_turn >= 12
 
 
 def _snapshot_words(plan: Plan, choices: dict[str, Any]) -> Iterator[object]:
@@ -70,32 +85,60 @@ def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
 
 
 def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> Iterator[str]:
-    """The plan for a human, before anything is spent; `seconds` if the time is known better."""
+    """The plan for a human, before anything is spent; `seconds` if the time is known better.
+
+    On a terminal that is narrower than a line, the line goes on below.
+    """
+    on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
+    width = shutil.get_terminal_size().columns if on_terminal else sys.maxsize
+    for line in _lines(plan, estimate, seconds):
+        yield from textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=" " * _HEAD,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def _lines(plan: Plan, estimate: Estimate, seconds: float | None) -> Iterator[str]:
     yield f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}"
     yield f"  arms       {', '.join(plan.study.arms)}"
-    wordings = counted(plan.study.paraphrases, "wording")
-    yield f"  asked      {', '.join(plan.batteries)}, {wordings} each"
+    yield f"  asked      {_asked(plan)}"
     yield from _positions(plan)
     yield (
-        f"  cells      {estimate.cells:,}, {estimate.requests:,} distinct requests"
+        f"  cells      {estimate.cells:,}, {counted(estimate.requests, 'distinct request')}"
         + (f", {estimate.stored:,} of them in the store" if estimate.stored else "")
     )
     for target in estimate.targets:
         yield from _target(target)
     yield f"  time       about {_duration(estimate.seconds if seconds is None else seconds)}"
-    yield f"  detects    {_detects(estimate)}"
+    yield f"  detects    {_detects(plan, estimate)}"
     yield f"  tokens by  {estimate.token_counter}"
     yield from (f"  note       {note}" for note in plan.notes)
 
 
+def _asked(plan: Plan) -> str:
+    """The batteries, each with the wordings that it has."""
+    wordings = {
+        battery.id: counted(
+            min(plan.study.paraphrases, min(len(s.wordings) for s in battery.stimuli)), "wording"
+        )
+        for battery in plan.batteries.values()
+    }
+    if len(set(wordings.values())) == 1:
+        return f"{', '.join(wordings)}, {next(iter(wordings.values()))} each"
+    return ", ".join(f"{battery} ({count})" for battery, count in wordings.items())
+
+
 def _positions(plan: Plan) -> Iterator[str]:
-    yield "  forks at   label             row turn   step  prompt  prefix tokens  control/session"
+    yield "  forks at   label             row turn   step  prompt   tokens  control/session"
     for snapshot in plan.snapshots:
         at = snapshot.position
         ratio = plan.control_ratio.get(at.label)
         yield (
             f"             {at.label:<16} {at.row_turn:>9,} {at.step:>6,} {at.prompt:>7,}"
-            f" {snapshot.tokens:>14,}  {'' if ratio is None else f'{ratio:.3f}':>15}"
+            f" {snapshot.tokens:>8,}  {'' if ratio is None else f'{ratio:.3f}':>15}"
         )
 
 
@@ -103,10 +146,13 @@ def _target(target: TargetEstimate) -> Iterator[str]:
     role = "judge     " if target.judges else "target    "
     yield (
         f"  {role} {target.target}: {counted(target.requests, 'request')}"
-        f" on {counted(target.prefixes, 'prefix')}, "
-        f"{target.input_tokens:,} tokens in ({target.cached_tokens:,} from the prefix cache), "
-        f"{_tokens(target.output_tokens)} out"
+        f" on {counted(target.prefixes, 'prefix')}"
     )
+    yield (
+        f"             {target.input_tokens:,} tokens in"
+        f" ({target.cached_tokens:,} from the prefix cache)"
+    )
+    yield f"             {_tokens(target.output_tokens)} tokens out"
     yield f"             {_money(target)}"
 
 
@@ -128,8 +174,14 @@ def _money(target: TargetEstimate) -> str:
     return f"{cost} (without prefix caching about ${target.dollars_uncached.expected:.2f})"
 
 
-def _detects(estimate: Estimate) -> str:
+def _detects(plan: Plan, estimate: Estimate) -> str:
+    if not estimate.pairs_per_position:
+        return "no register question in this plan; compliance and length need no judge"
+    if not plan.study.contrasts:
+        return "nothing: no contrast of the study has both its arms"
     positions = counted(estimate.positions, "position")
+    if estimate.positions < len(plan.positions):
+        positions = f"{estimate.positions} of {counted(len(plan.positions), 'position')}"
     design = f"{positions} x {counted(estimate.pairs_per_position, 'pair')}"
     judged = any(target.judges for target in estimate.targets)
     if estimate.detectable_gap is None:

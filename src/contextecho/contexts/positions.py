@@ -136,10 +136,10 @@ def _around_compactions(session: Session, padding: int, notes: list[str]) -> lis
         wishes.append(_Wish(name=first, row_turn=begin + pad))
         wishes.append(_Wish(name=final, row_turn=before_end if segment < last else end))
         if pad < padding:
+            moved = f"{first} stands" if segment == last else f"{first} and {final} stand"
             notes.append(
-                f"{first} and {final} are taken {counted(pad, 'row turn')} from the ends of their "
-                f"part of the session, not {padding}: it has {end - begin}, and they stay a third "
-                "of it apart"
+                f"{moved} {counted(pad, 'row turn')} from the nearest compaction or session end, "
+                f"not {padding}, because only {end - begin} lie between"
             )
     return wishes
 

@@ -72,9 +72,9 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     stored: int  # of these, in the store already
     targets: tuple[TargetEstimate, ...]
     token_counter: str
-    detectable_gap: float | None  # in rubric points, at 80% power; None: one pair tells nothing
-    pairs_per_position: int
-    positions: int
+    detectable_gap: float | None  # in rubric points, at 80% power; None: nothing is detectable
+    pairs_per_position: int  # 0: no register question is asked
+    positions: int  # at which the arms of the first contrast differ; the others show no gap
 
     @property
     def dollars(self) -> Range | None:
@@ -240,25 +240,37 @@ def _is_local(target: str) -> bool:
 
 
 def _detectable_gap(plan: Plan) -> tuple[int, int, float | None]:
-    """Positions, probe pairs a position in one contrast, and the least gap they can show.
+    """Positions, probe pairs a position in the first contrast, and the least gap they can show.
 
     With a single position the probes themselves are the clusters (stats, `drift_gap`).
     """
     probes = {
-        (cell.position, cell.battery, cell.stimulus, cell.paraphrase, cell.replicate)
+        (cell.battery, cell.stimulus, cell.paraphrase, cell.replicate)
         for cell in plan.cells
         if plan.stimulus(cell).kind is StimulusKind.PROBE
     }
-    positions = len({position for position, *_ in probes})
-    if not positions:
-        return 0, 0, None
-    pairs = len(probes) // positions
-    clusters, each = positions, pairs
-    if positions == 1:
-        clusters = len({(battery, stimulus) for _, battery, stimulus, *_ in probes})
-        each = pairs // clusters
+    pairs, clusters = len(probes), _positions_that_tell(plan)
+    if not pairs or not clusters:
+        return clusters, pairs, None
     sd_pair = REPLY_SD * math.sqrt(2)
-    return positions, pairs, stats.minimum_detectable_gap(sd_pair, clusters, each)
+    if clusters == 1:
+        stimuli = len({(battery, stimulus) for battery, stimulus, *_ in probes})
+        gap = stats.minimum_detectable_gap(sd_pair, stimuli, pairs // stimuli)
+    else:
+        gap = stats.minimum_detectable_gap(sd_pair, clusters, pairs)
+    return clusters, pairs, gap
+
+
+def _positions_that_tell(plan: Plan) -> int:
+    """Positions at which the arms of the first contrast are shown different prefixes."""
+    if not plan.study.contrasts:
+        return 0
+    contrast = plan.study.contrasts[0]
+    prefixes = {(cell.position, cell.arm): cell.prefix for cell in plan.cells}
+    return sum(
+        prefixes[position.label, contrast.minus_from] != prefixes[position.label, contrast.minus]
+        for position in plan.positions
+    )
 
 
 def _sum(ranges: Iterable[Range | None]) -> Range | None:

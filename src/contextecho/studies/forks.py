@@ -115,7 +115,7 @@ def _notes(
     for snapshot in snapshots:
         if snapshot.dropped_turns and unit is Unit.TOKENS and snapshot.tokens < _THIN * limit:
             yield (
-                f"{snapshot.position.label} shows {snapshot.tokens:,} tokens of the session, with "
+                f"{snapshot.position.label} shows {snapshot.tokens:,} tokens, with "
                 f"room for {limit:,}: messages are shown whole, and the next one back does not fit"
             )
         if unit is Unit.TOKENS and snapshot.tokens > limit:
