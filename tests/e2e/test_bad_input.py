@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from e2e.ledger import FILE
@@ -55,6 +57,25 @@ def test_a_missing_file(terminal: Terminal, words: tuple[str, ...]) -> None:
 def test_a_folder_without_sessions(terminal: Terminal, words: tuple[str, ...]) -> None:
     (terminal.folder / "notes.txt").write_text("nothing here")
     refused(terminal.run(*words), 2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("scan", "pipe"),
+        ("sessions", "show", "pipe"),
+        ("plan", "chat.jsonl", *SIMULATED, "--system", "pipe"),
+        ("plan", "chat.jsonl", *SIMULATED, "--battery", "pipe"),
+        ("plan", "chat.jsonl", *SIMULATED, "--study", "pipe"),
+        ("plan", "chat.jsonl", *SIMULATED, "--anchor", "pipe.yaml"),
+    ],
+    ids=lambda words: " ".join(words[-2:]),
+)
+def test_a_pipe_that_nobody_writes_to(
+    terminal: Terminal, chat: str, words: tuple[str, ...]
+) -> None:
+    os.mkfifo(terminal.folder / words[-1])
+    refused(terminal.run(*words, timeout=20), 2, words[-1])
 
 
 def test_latest_without_any_session(terminal: Terminal) -> None:

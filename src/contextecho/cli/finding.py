@@ -46,6 +46,8 @@ def read_text(file: Path, option: str) -> str:
     from contextecho.errors import UsageError
 
     try:
+        if not file.is_file():  # a pipe could keep us waiting for ever
+            raise FileNotFoundError
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(

@@ -97,6 +97,8 @@ def _bundled() -> dict[str, Anchor]:
 
 def _read(path: Path) -> Anchor:
     try:
+        if not path.is_file():  # a pipe could keep us waiting for ever
+            raise FileNotFoundError
         data = path.read_bytes()
         recipe = msgspec.convert(yaml.load(data.decode(), Loader=yaml.CSafeLoader), _Recipe)
     except OSError as error:

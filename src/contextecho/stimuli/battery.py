@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from errno import EINVAL
 from importlib.resources import files
 from pathlib import Path
 
@@ -58,6 +59,8 @@ def _bundled_bytes(battery_id: str) -> bytes:
 
 def _file_bytes(path: Path) -> bytes:
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe could keep us waiting for ever
+            raise OSError(EINVAL, "not a regular file")
         return path.read_bytes()
     except OSError as error:
         reason = (error.strerror or "unknown reason").lower()
