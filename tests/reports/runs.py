@@ -26,12 +26,13 @@ from contextecho.scoring import (
     FingerprintMap,
     FingerprintPoint,
     Guard,
+    JudgeAgreement,
     JudgeMirror,
     Measure,
     RunAnalysis,
     ShownReply,
 )
-from contextecho.stats import Interval
+from contextecho.stats import Interval, agreement
 from contextecho.store import RunInfo
 from contextecho.studies import ContrastSpec, Study
 
@@ -348,9 +349,19 @@ class Maker:
             family=None,
         )
 
+    def agreement(self, judge: str) -> JudgeAgreement:
+        other = f"openai/{self.text}" if self.text == HOSTILE else "openai/gpt-4.1"
+        return JudgeAgreement(
+            judges=(judge, other),
+            versions=("register-1/0123456789abcdef", "register-1/fedcba9876543210"),
+            scores=agreement([3, 3, 2, 1, 0, None], [3, 2, 2, 1, 2, 3]),
+        )
+
     def analysis(self) -> RunAnalysis:
         judge = JudgeMirror(
             judge="anthropic/claude-sonnet-4-6",
+            rubric_sha256="ef" * 32,
+            served=("claude-sonnet-4-6-20260217",),
             judged=1188,
             invalid=12,
             repeats=50,
@@ -376,6 +387,7 @@ class Maker:
             guards=tuple(self.guards()),
             examples=tuple(self.example(t) for t in self.targets),
             judge=judge if self.judged else None,
+            agreements=(self.agreement(judge.judge),) if self.judged else (),
             billing=tuple(
                 Billing(target=t, served=(f"{t}-2026-11",), control_ratio={"P00": 1.01})
                 for t in self.targets

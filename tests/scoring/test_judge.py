@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from contextecho import scoring
 from contextecho.contexts import Arm, Request
 from contextecho.engine import Budget, Limits, Purse, Reason
 from contextecho.engine.budget import Tariff, Unit
@@ -140,6 +143,18 @@ async def test_another_judge_has_verdicts_of_its_own(store: Store) -> None:
     kept = {(v.scorer, v.value) for v in store.verdicts(run.id)}
     assert kept == {("register/a/judge", 3.0), ("register/b/judge", 0.0)}
     assert len({v.scorer_version for v in store.verdicts(run.id)}) == 2
+
+
+async def test_the_mirror_names_the_rubrics_hash_and_the_models_that_judged(store: Store) -> None:
+    run = collect(store, make_plan(), _answer)
+    dated = iter(["judge-2026-10", "judge-2026-11", *[None] * 100])
+    judge = Judge(lambda _: Answer(text=verdict(2), served_model=next(dated)))
+    await judge_run(store, run, judge)
+    mirror = analyse_run(store, run).judge
+    assert mirror is not None
+    file = Path(scoring.__file__).with_name("data") / "rubric-register-1.yaml"
+    assert mirror.rubric_sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert sorted(mirror.served) == ["judge-2026-10", "judge-2026-11"]
 
 
 async def test_the_same_answer_to_the_same_wording_is_asked_once_and_scores_everywhere(

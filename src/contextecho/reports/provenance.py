@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from contextecho.models import answers_here, find_price
 from contextecho.reports.typeset import listing
 from contextecho.reports.view import View
 
@@ -26,6 +27,8 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
         ("tokens counted with", plan.token_counter or UNKNOWN),
         *((f"served with: {target}", how) for target, how in plan.serving.items() if how),
         *_billing(view),
+        *_judge(view),
+        *_prices(view),
         *_batteries(view),
         *((f"version: {name}", version) for name, version in sorted(run.versions.items())),
     )
@@ -46,6 +49,24 @@ def _billing(view: View) -> Iterator[tuple[str, str]]:
                 f"billed control ÷ session: {account.target}",
                 f"{min(ratios):.3f} to {max(ratios):.3f} over {len(ratios)} positions",
             )
+
+
+def _judge(view: View) -> Iterator[tuple[str, str]]:
+    """Who judged, by which text."""
+    judge = view.analysis.judge
+    if judge is not None:
+        yield "judge", judge.judge
+        yield "judge served as", listing(judge.served) or UNKNOWN
+        yield "rubric SHA-256", judge.rubric_sha256 or UNKNOWN
+
+
+def _prices(view: View) -> Iterator[tuple[str, str]]:
+    """How old the list prices are with which this version counts dollars."""
+    judge = view.analysis.judge
+    for asked in dict.fromkeys((*view.targets, *((judge.judge,) if judge else ()))):
+        if not answers_here(asked):
+            price = find_price(asked)
+            yield f"list price: {asked}", f"of {price.as_of}" if price else "not known"
 
 
 def _study(view: View) -> Iterator[tuple[str, str]]:

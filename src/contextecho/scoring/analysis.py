@@ -23,7 +23,7 @@ from contextecho.scoring.model import FingerprintMap, Guard, Measure, RunAnalysi
 from contextecho.scoring.planned import Planned
 from contextecho.scoring.scores import Outcome, ScoredCell, by_slice, score_cells
 from contextecho.scoring.summaries import arm_means_of, denominators_of
-from contextecho.scoring.verdicts import JudgeSet, judge_sets, mirror
+from contextecho.scoring.verdicts import JudgeSet, agreements, judge_sets, mirror
 from contextecho.store import RunInfo, Store
 
 
@@ -55,7 +55,8 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
         fingerprints=fingerprints,
         guards=guards,
         examples=choose_examples(planned, cells, measures),
-        judge=mirror(used) if used else None,
+        judge=mirror(used, store) if used else None,
+        agreements=agreements(sets),
         billing=billing,
         headline_withheld=tuple(_withheld(guards)),
         notes=(
@@ -111,7 +112,10 @@ def _notes(
         yield "no judge has read this run: register is not measured, the judge-free measures are"
     for other in sets:
         if other is not used:
-            yield f"verdicts of {other.judge} ({other.version}) are stored and not used here"
+            yield (
+                f"verdicts of {other.judge} ({other.version}) are stored; here they only show how "
+                "far the judges agree"
+            )
     if used and used.self_judged:
         yield f"{used.judge} judged replies of its own model: self-judged, not independent"
     for target in run.targets:

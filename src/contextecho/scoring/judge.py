@@ -212,7 +212,11 @@ class _Bench:
         for key, target in item.targets.items():
             if key in kept or (scorer == REPEAT and key != item.key):
                 continue
-            detail: dict[str, object] = {"reason": judgement.reason, "answer": answer}
+            detail: dict[str, object] = {
+                "reason": judgement.reason,
+                "answer": answer,
+                "rubric": self._rubric.sha256,
+            }
             if target in self._own:
                 detail["self_judged"] = True
             kept[key] = Verdict(

@@ -12,7 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from contextecho.contexts import Arm
-from contextecho.stats import Interval
+from contextecho.stats import Agreement, Interval
 from contextecho.store import RunInfo
 
 OVERALL = "overall"  # the scope of a contrast over the whole run
@@ -157,12 +157,22 @@ class JudgeMirror(msgspec.Struct, frozen=True, kw_only=True):
     """How far the judge can be trusted on this run."""
 
     judge: str
+    rubric_sha256: str | None  # None: verdicts of a release that did not keep it
+    served: tuple[str, ...]  # names that came with the judge's answers
     judged: int
     invalid: int
     repeats: int  # replies judged twice
     self_exact: float | None
     self_within_one: float | None
     note: str
+
+
+class JudgeAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How alike two judges read the replies of this run that both have read."""
+
+    judges: tuple[str, str]
+    versions: tuple[str, str]  # of their verdicts: rubric, judge and decoding
+    scores: Agreement
 
 
 class Billing(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +194,7 @@ class RunAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     guards: tuple[Guard, ...]
     examples: tuple[Example, ...]
     judge: JudgeMirror | None
+    agreements: tuple[JudgeAgreement, ...]  # each pair of judges that read this run
     billing: tuple[Billing, ...]
     headline_withheld: tuple[str, ...]  # one sentence a target whose headline may not be shown
     notes: tuple[str, ...]

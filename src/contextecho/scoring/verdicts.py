@@ -1,4 +1,4 @@
-"""Whose verdicts an analysis uses, and how far that judge agrees with itself.
+"""Whose verdicts an analysis uses, and how far judges agree with themselves and each other.
 
 The one thing to know: verdicts of two judges, two rubrics or two decodings are never
 mixed. Each such set has its own scorer version; an analysis takes one set and says
@@ -9,16 +9,17 @@ own, so that they are never taken for first verdicts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 import msgspec
 
 from contextecho.contexts import canonical_json
 from contextecho.scoring.judgement import READING
-from contextecho.scoring.model import JudgeMirror
+from contextecho.scoring.model import JudgeAgreement, JudgeMirror
 from contextecho.scoring.rubric import JUDGE_DECODING, Rubric
 from contextecho.stats import agreement
-from contextecho.store import Verdict
+from contextecho.store import Store, Verdict
 
 FIRST = "register/"
 REPEAT = "register-repeat/"
@@ -65,7 +66,21 @@ def judge_sets(verdicts: Iterable[Verdict]) -> tuple[JudgeSet, ...]:
     return tuple(sorted(found, key=lambda s: (-_valid(s), s.judge, s.version)))
 
 
-def mirror(judge: JudgeSet) -> JudgeMirror:
+def agreements(sets: Sequence[JudgeSet]) -> tuple[JudgeAgreement, ...]:
+    """How each two judges agree, over the replies that both have read."""
+    return tuple(_agreement(one, other) for one, other in combinations(sets, 2))
+
+
+def _agreement(one: JudgeSet, other: JudgeSet) -> JudgeAgreement:
+    both = one.first.keys() & other.first.keys()
+    return JudgeAgreement(
+        judges=(one.judge, other.judge),
+        versions=(one.version, other.version),
+        scores=agreement(*([_level(judge.first[key]) for key in both] for judge in (one, other))),
+    )
+
+
+def mirror(judge: JudgeSet, store: Store) -> JudgeMirror:
     """How far a judge can be trusted on this run, from what it read twice."""
     twice = [(judge.first.get(key), again) for key, again in judge.repeats.items()]
     read = agreement([_level(first) for first, _ in twice], [_level(again) for _, again in twice])
@@ -76,6 +91,8 @@ def mirror(judge: JudgeSet) -> JudgeMirror:
         notes.append(f"{judge.self_judged} verdicts are self-judged")
     return JudgeMirror(
         judge=judge.judge,
+        rubric_sha256=next((v.detail.get("rubric") for v in judge.first.values()), None),
+        served=_served(judge, store),
         judged=_valid(judge),
         invalid=len(judge.first) - _valid(judge),
         repeats=read.n,
@@ -83,6 +100,14 @@ def mirror(judge: JudgeSet) -> JudgeMirror:
         self_within_one=read.within_one,
         note="; ".join(notes),
     )
+
+
+def _served(judge: JudgeSet, store: Store) -> tuple[str, ...]:
+    """The model names that came with the answers in which the verdicts were read."""
+    answers = (verdict.detail.get("answer") for verdict in judge.first.values())
+    replies = (store.reply(key) for key in dict.fromkeys(answers) if key)
+    names = (reply.served_model for reply in replies if reply)
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _valid(judge: JudgeSet) -> int:
