@@ -352,6 +352,7 @@ class Maker:
     def agreement(self, judge: str) -> JudgeAgreement:
         other = f"openai/{self.text}" if self.text == HOSTILE else "openai/gpt-4.1"
         return JudgeAgreement(
+            battery="coding-self",
             judges=(judge, other),
             versions=("register-1/0123456789abcdef", "register-1/fedcba9876543210"),
             scores=agreement([3, 3, 2, 1, 0, None], [3, 2, 2, 1, 2, 3]),

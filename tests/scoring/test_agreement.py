@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import cohen_kappa_score
 
-from contextecho.scoring import JudgeAgreement, analyse_run
+from contextecho.scoring import analyse_run
 from contextecho.store import RunInfo, Store
 from contextecho.studies import Cell
 from scoring.runs import collect, make_plan, say, verdicts
@@ -64,7 +64,7 @@ def test_two_judges_are_compared_on_the_replies_that_both_read(store: Store) -> 
     pairs = [(int(_first(c)), int(level)) for c in read if (level := _second(c)) is not None]
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
     assert len(read) == 4 * 2 * 3 * 2
-    assert found.judges == ("a/judge", "b/judge")
+    assert (found.judges, found.battery) == (("a/judge", "b/judge"), "coding-self")
     scores = found.scores
     assert (scores.n, scores.dropped) == (len(pairs), 4)  # C03 at P01: 2 wordings x 2 arms
     assert scores.exact == pytest.approx(sum(a == b for a, b in pairs) / len(pairs))
@@ -97,12 +97,34 @@ def test_one_judge_under_two_rubrics_is_two_judges(store: Store) -> None:
     assert sorted(found.versions) == ["register-1/new", "register-1/old"]
 
 
-def test_judges_who_read_no_reply_in_common_agree_on_nothing_and_say_why(store: Store) -> None:
+def test_judges_who_read_no_reply_in_common_are_not_compared(store: Store) -> None:
     run = _run(store)
     cells = [cell for cell, _ in store.run_cells(run.id)]
     verdicts(store, run, _first, judge="a/judge", cells=cells[:30])
     verdicts(store, run, _first, judge="b/judge", cells=cells[30:])
+    assert analyse_run(store, run).agreements == ()
+
+
+def test_a_judge_that_could_never_be_read_agrees_on_nothing_and_the_reason_is_there(
+    store: Store,
+) -> None:
+    run = _run(store)
+    verdicts(store, run, _first, judge="a/judge")
+    verdicts(store, run, lambda _: None, judge="b/judge")
     (found,) = analyse_run(store, run).agreements
-    assert isinstance(found, JudgeAgreement)
-    assert (found.scores.n, found.scores.exact, found.scores.kappa) == (0, None, None)
+    assert (found.scores.n, found.scores.dropped, found.scores.kappa) == (0, 60, None)
     assert found.scores.undefined["kappa"] == "no item was scored by both"
+
+
+def test_plain_facts_do_not_lift_the_agreement_on_probes(store: Store) -> None:
+    plan = make_plan(negative_controls="negative-controls")
+    run = collect(store, plan, lambda c: say(f"{c.stimulus} {c.paraphrase} {c.position} {c.arm}"))
+    for judge, level in (("a/judge", 1.0), ("b/judge", 0.0)):
+        verdicts(
+            store,
+            run,
+            lambda c, level=level: 3.0 if c.battery == "negative-controls" else level,
+            judge=judge,
+        )
+    found = {pair.battery: pair.scores.exact for pair in analyse_run(store, run).agreements}
+    assert found == {"coding-self": 0.0, "negative-controls": 1.0}

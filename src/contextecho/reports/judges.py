@@ -22,7 +22,7 @@ _COEFFICIENTS: Mapping[str, tuple[str, Quantity]] = {
 
 
 def agreement_table(view: View) -> Table | None:
-    """One row a pair of judges, with the replies that both scored."""
+    """One row a pair of judges and a battery, with the replies that both scored."""
     found = view.analysis.agreements
     if not found:
         return None
@@ -32,7 +32,11 @@ def agreement_table(view: View) -> Table | None:
         caption="How alike two judges read the replies that both have read. Where nearly all "
         "replies have one score, kappa is low and AC1 is not; a rank correlation does not see that "
         "one judge is stricter.",
-        columns=(Column("judges"), *(Column(heading, "n") for heading in headings)),
+        columns=(
+            Column("judges"),
+            Column("battery"),
+            *(Column(heading, "n") for heading in headings),
+        ),
         rows=tuple(_cells(pair) for pair in found),
         footnotes=tuple(sentence(f"a dash: {why}") for why in reasons),
     )
@@ -43,6 +47,7 @@ def _cells(pair: JudgeAgreement) -> tuple[str, ...]:
     numbers = ((getattr(scores, name), kind) for name, (_, kind) in _COEFFICIENTS.items())
     return (
         _named(pair),
+        pair.battery,
         whole(scores.n),
         whole(scores.dropped),
         *("–" if value is None else number(value, kind) for value, kind in numbers),

@@ -168,8 +168,12 @@ class JudgeMirror(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgeAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How alike two judges read the replies of this run that both have read."""
+    """How alike two judges read the replies to one battery that both have read.
 
+    Plain facts score 3 from any judge, so their battery is not mixed with others.
+    """
+
+    battery: str
     judges: tuple[str, str]
     versions: tuple[str, str]  # of their verdicts: rubric, judge and decoding
     scores: Agreement

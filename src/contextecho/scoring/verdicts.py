@@ -66,14 +66,22 @@ def judge_sets(verdicts: Iterable[Verdict]) -> tuple[JudgeSet, ...]:
     return tuple(sorted(found, key=lambda s: (-_valid(s), s.judge, s.version)))
 
 
-def agreements(sets: Sequence[JudgeSet]) -> tuple[JudgeAgreement, ...]:
-    """How each two judges agree, over the replies that both have read."""
-    return tuple(_agreement(one, other) for one, other in combinations(sets, 2))
+def agreements(
+    sets: Sequence[JudgeSet], batteries: Mapping[str, str]
+) -> tuple[JudgeAgreement, ...]:
+    """How each two judges agree, battery by battery; `batteries` by reply key, in plan order."""
+    return tuple(
+        _agreement(one, other, battery, [key for key in both if batteries[key] == battery])
+        for one, other in combinations(sets, 2)
+        for both in [one.first.keys() & other.first.keys()]
+        for battery in dict.fromkeys(batteries[key] for key in batteries if key in both)
+    )
 
 
-def _agreement(one: JudgeSet, other: JudgeSet) -> JudgeAgreement:
-    both = one.first.keys() & other.first.keys()
+def _agreement(one: JudgeSet, other: JudgeSet, battery: str, both: Sequence[str]) -> JudgeAgreement:
+    """Over `both`, the keys of the replies to a battery that both have read."""
     return JudgeAgreement(
+        battery=battery,
         judges=(one.judge, other.judge),
         versions=(one.version, other.version),
         scores=agreement(*([_level(judge.first[key]) for key in both] for judge in (one, other))),
