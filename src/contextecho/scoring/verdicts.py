@@ -9,7 +9,7 @@ own, so that they are never taken for first verdicts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import msgspec
@@ -70,22 +70,25 @@ def agreements(
     sets: Sequence[JudgeSet], batteries: Mapping[str, str]
 ) -> tuple[JudgeAgreement, ...]:
     """How each two judges agree, battery by battery; `batteries` by reply key, in plan order."""
-    return tuple(
-        _agreement(one, other, battery, [key for key in both if batteries[key] == battery])
-        for one, other in combinations(sets, 2)
-        for both in [one.first.keys() & other.first.keys()]
-        for battery in dict.fromkeys(batteries[key] for key in batteries if key in both)
-    )
+    pairs = combinations(sets, 2)
+    return tuple(found for one, other in pairs for found in _compare(one, other, batteries))
 
 
-def _agreement(one: JudgeSet, other: JudgeSet, battery: str, both: Sequence[str]) -> JudgeAgreement:
-    """Over `both`, the keys of the replies to a battery that both have read."""
-    return JudgeAgreement(
-        battery=battery,
-        judges=(one.judge, other.judge),
-        versions=(one.version, other.version),
-        scores=agreement(*([_level(judge.first[key]) for key in both] for judge in (one, other))),
-    )
+def _compare(
+    one: JudgeSet, other: JudgeSet, batteries: Mapping[str, str]
+) -> Iterator[JudgeAgreement]:
+    both: dict[str, list[str]] = {}  # reply keys by battery
+    for key, battery in batteries.items():
+        if key in one.first and key in other.first:
+            both.setdefault(battery, []).append(key)
+    for battery, keys in both.items():
+        levels = ([_level(judge.first[key]) for key in keys] for judge in (one, other))
+        yield JudgeAgreement(
+            battery=battery,
+            judges=(one.judge, other.judge),
+            versions=(one.version, other.version),
+            scores=agreement(*levels),
+        )
 
 
 def mirror(judge: JudgeSet, store: Store) -> JudgeMirror:
