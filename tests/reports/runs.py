@@ -172,7 +172,8 @@ class Maker:
             family=scope.split(":")[0],
             pairs=pairs,
             planned_pairs=pairs,
-            clusters=len(self.positions),
+            clusters=1 if scope.startswith("position") else len(self.positions),
+            units=5 if scope.startswith("position") else len(self.positions),
         )
 
     def contrasts(self) -> list[Contrast]:

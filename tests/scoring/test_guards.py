@@ -139,10 +139,14 @@ def test_uncollected_negative_controls_are_too_little_to_tell(store: Store) -> N
         (0.14, (0.10, 0.18), 5, False),  # surely there, and too small to matter
         (0.15, (0.01, 0.29), 5, True),
         (-0.30, (-0.5, -0.1), 5, True),
-        (0.50, (-0.1, 1.1), 5, False),
+        (0.50, (-0.1, 1.1), 5, None),  # nothing at all, or far more than enough
+        (-0.10, (-1.0, 1.0), 2, None),
+        (-0.02, (-0.16, 0.12), 5, None),
+        (-0.02, (-0.14, 0.12), 5, False),
         (0.50, None, 5, True),  # the same in every position
         (0.50, None, 1, None),
         (0.00, None, 5, False),
+        (0.00, None, 1, None),
         (None, None, 0, None),
     ],
 )
@@ -156,7 +160,7 @@ def test_movement_needs_size_and_an_interval_without_zero(
         id="x", target="t", battery="b", measure=Measure.COMPLIANCE, scope="overall",
         minus_from=Arm.CONTROL, minus=Arm.SESSION, estimate=estimate, interval=bounds or None,
         percentile=None, p=None, p_holm=None, family=None, pairs=1, planned_pairs=1,
-        clusters=clusters,
+        clusters=clusters, units=clusters,
     )  # fmt: skip
     assert read_movement(found)[0] is moved
     assert THRESHOLD == 0.15

@@ -141,19 +141,22 @@ def contrast(
         pairs=len(pairs),
         planned_pairs=pairs.planned,
         clusters=len(pairs.cluster_names),
+        units=0,
         note=None,
     )
     if not len(pairs) or missing > MAXIMUM_MISSING:
         why = f"{pairs.dropped} of {pairs.planned} planned pairs lack a score"
         return msgspec.structs.replace(result, note=why)
     estimate, interval, note = _ESTIMATORS[measure](pairs)
+    test = sign_flip_p(pairs.differences, pairs.clusters, stimuli=pairs.stimuli)
     shared = _SHARED if Arm.SCRATCH in (spec.minus_from, spec.minus) else None
     return msgspec.structs.replace(
         result,
         estimate=estimate,
         interval=interval,
         percentile=_percentile(pairs, measure),
-        p=sign_flip_p(pairs.differences, pairs.clusters, stimuli=pairs.stimuli).p,
+        p=test.p,
+        units=test.units,
         note="; ".join(filter(None, (note, shared))) or None,
     )
 

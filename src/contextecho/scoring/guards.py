@@ -62,15 +62,16 @@ def _guard(
 
 
 def read_movement(found: Contrast) -> tuple[bool | None, str]:
-    """Whether a negative control moved (None: too little to tell), in a few words."""
+    """Whether a negative control moved (None: too few to tell), in a few words."""
     if found.estimate is None:
         return None, found.note or "no estimate"
-    if abs(found.estimate) < THRESHOLD:
-        return False, "did not move"
+    large = abs(found.estimate) >= THRESHOLD
     if found.interval is None:
         if found.clusters < 2:
             return None, "one position shows no spread to judge a movement by"
-        return True, "moved, and by the same in every position"
-    if found.interval.low <= 0.0 <= found.interval.high:
-        return False, "did not move beyond what chance allows"
-    return True, "moved"
+        return large, "moved, and by the same in every position" if large else "did not move"
+    low, high = found.interval.low, found.interval.high
+    if low <= 0.0 <= high and max(-low, high) >= THRESHOLD:
+        return None, "too few to tell"  # nothing and a movement are both within the interval
+    moved = large and not low <= 0.0 <= high
+    return moved, "moved" if moved else "did not move"

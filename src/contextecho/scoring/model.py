@@ -92,6 +92,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int
     planned_pairs: int
     clusters: int
+    units: int  # what interval and p take as independent: clusters or, within one, its stimuli
     note: str | None = None  # why there is no number, or what to beware of
 
 
