@@ -1,4 +1,4 @@
-"""Every kind of run that a report must survive: full, judge-free, holed, withheld, empty."""
+"""Every kind of run that a report must survive: full, judge-free, holed, unread, empty."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from contextecho.scoring import RunAnalysis
+from contextecho.scoring import Measure, RunAnalysis
 from reports.runs import around, make_analysis
 
 
@@ -31,6 +31,7 @@ def empty_analysis() -> RunAnalysis:
                 p_holm=None,
                 pairs=0,
                 clusters=0,
+                units=0,
                 note="0 of the planned pairs were collected",
             )
             for c in full.contrasts
@@ -79,6 +80,42 @@ def gapped_analysis() -> RunAnalysis:
     return replace(full, arm_means=tuple(means), contrasts=tuple(contrasts))
 
 
+def unreadable_analysis() -> RunAnalysis:
+    """A run whose judge was asked, and of whose verdicts none could be read."""
+    full = make_analysis(positions=5)
+    replace = msgspec.structs.replace
+    assert full.judge is not None
+    register = Measure.REGISTER
+    return replace(
+        full,
+        denominators=tuple(
+            replace(d, judged=0, unjudged=d.judged + d.unjudged) for d in full.denominators
+        ),
+        arm_means=tuple(
+            replace(m, mean=None, interval=None, n=0) if m.measure is register else m
+            for m in full.arm_means
+        ),
+        contrasts=tuple(
+            replace(
+                c,
+                estimate=None,
+                interval=None,
+                percentile=None,
+                p=None,
+                p_holm=None,
+                pairs=0,
+                clusters=0,
+                units=0,
+                note=f"{c.pairs} of {c.pairs} planned pairs lack a score",
+            )
+            if c.measure is register
+            else c
+            for c in full.contrasts
+        ),
+        judge=replace(full.judge, judged=0, invalid=494),
+    )
+
+
 SHAPES: dict[str, Callable[[], RunAnalysis]] = {
     "judged": lambda: make_analysis(),
     "judge-free": lambda: make_analysis(2, positions=5, judged=False),
@@ -86,6 +123,7 @@ SHAPES: dict[str, Callable[[], RunAnalysis]] = {
     "hostile": lambda: make_analysis(4, positions=5, hostile=True),
     "one position": lambda: make_analysis(5, positions=1),
     "gapped": gapped_analysis,
+    "unreadable judge": unreadable_analysis,
     "withheld": withheld_analysis,
     "empty": empty_analysis,
 }

@@ -152,7 +152,7 @@ def test_a_pipe_is_written_to_and_stays_one(judged: RunAnalysis, tmp_path: Path)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
-    reader = Thread(target=lambda: read.append(pipe.read_text()))
+    reader = Thread(target=lambda: read.append(pipe.read_bytes().decode()))
     reader.start()
     write_report(judged, pipe, format="csv")
     reader.join()

@@ -189,10 +189,10 @@ def test_a_name_does_not_say_the_row_turn_again() -> None:
     )
 
 
-def with_clusters(full: RunAnalysis, clusters: int) -> str:
+def with_units(full: RunAnalysis, *, at_all: int, at_one: int) -> str:
     """What the figure of categories and positions finds."""
     contrasts = tuple(
-        msgspec.structs.replace(c, clusters=1 if "position" in c.scope else clusters)
+        msgspec.structs.replace(c, units=at_one if "position" in c.scope else at_all)
         for c in full.contrasts
     )
     found = figures(msgspec.structs.replace(full, contrasts=contrasts))
@@ -201,13 +201,19 @@ def with_clusters(full: RunAnalysis, clusters: int) -> str:
 
 def test_a_floor_of_the_p_values_is_explained(judged: RunAnalysis) -> None:
     # 2 contrasts x 5 surfaces x 5 categories are one family; 2 / 2**3 = 0.25
-    said = with_clusters(judged, 3)
-    assert "with 3 clusters no p lies below 0.250, and Holm multiplies it by up to 50" in said
+    said = with_units(judged, at_all=3, at_one=20)
+    assert "with 3 no p lies below 0.250, and Holm multiplies it by up to 50" in said
+
+
+def test_at_one_position_the_questions_are_what_is_flipped(judged: RunAnalysis) -> None:
+    # 5 questions in several wordings: the pairs are more than the units; 2 / 2**5 = 0.0625
+    many = tuple(msgspec.structs.replace(c, pairs=100) for c in judged.contrasts)
+    full = msgspec.structs.replace(judged, contrasts=many)
+    assert "with 5 no p lies below 0.062" in with_units(full, at_all=30, at_one=5)
 
 
 def test_a_test_with_enough_units_needs_no_such_word(judged: RunAnalysis) -> None:
-    many = tuple(msgspec.structs.replace(c, pairs=60) for c in judged.contrasts)
-    assert "no p lies" not in with_clusters(msgspec.structs.replace(judged, contrasts=many), 60)
+    assert "no p lies" not in with_units(judged, at_all=60, at_one=60)
 
 
 def test_figures_are_chosen_by_family_or_id(judged: RunAnalysis) -> None:

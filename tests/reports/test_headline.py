@@ -29,6 +29,7 @@ GAP = Contrast(
     pairs=60,
     planned_pairs=60,
     clusters=12,
+    units=12,
 )
 
 
@@ -88,11 +89,62 @@ def test_fewer_than_five_pairs_make_no_sentence() -> None:
     full = make_analysis(positions=5)
     few = tuple(msgspec.structs.replace(c, pairs=3, note="beware") for c in full.contrasts)
     (found,) = headlines(view_of(msgspec.structs.replace(full, contrasts=few)))
-    assert {s.numbers for s in found.statements} == {"n too small to state: 3 pairs"}
+    assert {s.numbers for s in found.statements} == {"n too small to state: 3 pairs in 5 clusters"}
     assert not any("arm" in s.meaning for s in found.statements)
-    assert found.notes == ()
+    assert [note.split(" units")[0] for note in found.notes] == [
+        "A sentence takes at least 5 pairs and 3 independent"
+    ]
     assert direction(changed(pairs=4)) is None
     assert direction(changed(pairs=5)) == 1
+
+
+def test_two_units_make_no_sentence_because_no_p_lies_below_one_half() -> None:
+    two = changed(
+        measure=Measure.LENGTH, estimate=0.47, interval=interval(0.29, 0.77), units=2, clusters=2
+    )
+    assert direction(two) is None
+    assert numbers(two).startswith("control ÷ session = 0.47× [0.29, 0.77]")  # for the tables
+    assert meaning(two) == "control ÷ session stands in the table of differences."
+    assert direction(msgspec.structs.replace(two, units=3)) == -1
+
+
+def test_a_fingerprint_headline_gives_the_auc_beside_chance_and_no_side() -> None:
+    full = make_analysis(positions=5)
+    apart = tuple(msgspec.structs.replace(c, interval=interval(-1.2, -0.1)) for c in full.contrasts)
+    maps = tuple(msgspec.structs.replace(f, auc_by_chance=0.57) for f in full.fingerprints)
+    run = msgspec.structs.replace(full, contrasts=apart, fingerprints=maps)
+    (found,) = headlines(view_of(run))
+    (said,) = (s.meaning for s in found.statements if s.measure == "fingerprint")
+    assert said == (
+        "PC1 tells a session reply from a control reply with AUC 0.83 [0.77, 0.89] "
+        "(arms that do not differ would show 0.57)."
+    )
+    assert not any(word in brief(run) for word in ("lie higher", "lie lower"))
+
+
+def test_a_judge_of_whom_nothing_can_be_read_is_said_with_no_estimate() -> None:
+    run = SHAPES["unreadable judge"]()
+    (found,) = headlines(view_of(run))
+    register = found.statements[0]
+    assert register.measure == "register"
+    assert register.numbers.startswith("control − session = no estimate, 0 of 25 pairs")
+    assert register.meaning == "No number: 25 of 25 planned pairs lack a score."
+    assert found.notes[0] == (
+        "anthropic/claude-sonnet-4-6: of its verdicts on 494 answers not one could be read, "
+        "so the register is not measured. Ask another judge."
+    )
+    assert found.notes[0] in brief(run)
+
+
+def test_an_incomplete_run_says_why_replies_are_more_than_requests() -> None:
+    holed = make_analysis(positions=5)
+    assert brief(holed).splitlines()[0] == (
+        "run 3fa91c07: 782 of 800 planned replies answered "
+        "(scratch is asked once and counts at every position)"
+    )
+    whole = tuple(msgspec.structs.replace(d, answered=d.planned) for d in holed.denominators)
+    said = brief(msgspec.structs.replace(holed, denominators=whole)).splitlines()[0]
+    assert said == "run 3fa91c07: 800 of 800 planned replies answered"
 
 
 def test_no_estimate_says_why() -> None:
@@ -119,8 +171,10 @@ def test_withheld_headlines_carry_the_evidence() -> None:
 
 
 def test_without_answers_there_is_nothing_to_say() -> None:
-    (found,) = headlines(view_of(SHAPES["empty"]()))
+    run = SHAPES["empty"]()
+    (found,) = headlines(view_of(run))
     assert found.statements == ()
+    assert "  nothing could be estimated" in brief(run).splitlines()
 
 
 def test_a_note_shared_by_all_statements_is_given_once() -> None:

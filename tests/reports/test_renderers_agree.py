@@ -12,6 +12,7 @@ import pytest
 
 from contextecho.errors import UsageError
 from contextecho.reports import Figure, Forest, draw_figures, drawing, figures
+from contextecho.reports.figures import marks_of
 from contextecho.reports.svg import draw as draw_svg
 from contextecho.scoring import RunAnalysis
 from contextecho.untrusted import make_visible
@@ -45,7 +46,7 @@ def mpl_numbers(figure: Figure) -> Iterator[Number]:
             if line.get_gid() and not line.get_gid().endswith(mpl.GAP):
                 artists[line.get_gid()] = line
     for label, line in artists.items():
-        if label.endswith(mpl.INTERVAL):
+        if label.endswith((mpl.INTERVAL, mpl.FLAT)):
             continue
         upright = figure.family == "trajectory"
         (value,) = line.get_ydata() if upright else line.get_xdata()
@@ -58,6 +59,21 @@ def mpl_numbers(figure: Figure) -> Iterator[Number]:
 def test_both_renderers_draw_the_same_numbers(name: str) -> None:
     for figure in figures(SHAPES[name]()):
         assert sorted(mpl_numbers(figure), key=str) == sorted(svg_numbers(figure), key=str)
+
+
+def test_both_mark_the_means_that_have_no_spread() -> None:
+    figure = figures(SHAPES["gapped"]())[0]
+    (axes,) = mpl.draw(figure).axes
+    gids = [line.get_gid() or "" for line in axes.get_lines()]
+    in_paper = {gid.removesuffix(mpl.FLAT) for gid in gids if gid.endswith(mpl.FLAT)}
+    on_page = {
+        element.get("data-label")
+        for element in ElementTree.fromstring(str(draw_svg(figure))).iter("g")
+        if any(child.get("class") == "flat" for child in element)
+    }
+    bare = {m.label for m in marks_of(figure) if m.value is not None and m.low is None and m.n > 1}
+    assert in_paper == on_page == bare != set()
+    assert "A stroke across a mark: no spread" in figure.caption
 
 
 def test_there_are_numbers_to_agree_on(judged: RunAnalysis) -> None:

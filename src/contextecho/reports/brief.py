@@ -18,6 +18,8 @@ def brief(analysis: RunAnalysis) -> str:
         for said in headline.statements:
             lines.append(f"  {said.measure} ({said.battery}): {said.numbers}")
             lines.append(f"    {said.meaning}")
+        if not headline.statements and not headline.withheld:
+            lines.append("  nothing could be estimated")
         lines += [f"  {note}" for note in headline.notes]
     lines += [f"negative control, {said}" for said in controls(view)]
     lines += [f"note: {note}" for note in analysis.notes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from contextecho.reports.measures import is_flat
 from contextecho.reports.typeset import listing
 from contextecho.reports.view import View
 from contextecho.scoring import Measure
@@ -29,12 +30,15 @@ def withheld(view: View, *targets: str) -> str | None:
 
 def bars(view: View, measure: Measure, *, overall: bool) -> str:
     """How the intervals of a measure's arm means were made, over all positions or at each."""
-    kinds = intervals_named(
-        m.interval
+    means = [
+        m
         for m in view.analysis.arm_means
         if m.measure is measure and (m.position is None) is overall
-    )
-    return f"Bars are {kinds}." if kinds != NO_INTERVALS else "No interval could be computed."
+    ]
+    kinds = intervals_named(m.interval for m in means)
+    said = f"Bars are {kinds}." if kinds != NO_INTERVALS else "No interval could be computed."
+    flat = " A stroke across a mark: no spread, so no interval." * any(map(is_flat, means))
+    return said + flat
 
 
 def intervals_named(intervals: Iterable[Interval | None]) -> str:

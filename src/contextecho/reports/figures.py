@@ -40,6 +40,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     unit: str  # of n: "reply" or "pair"
     quantity: Quantity
     note: str | None = None
+    flat: bool = False  # no interval, because what it rests on is all equal
     between: tuple[str, str] | None = None  # of a difference: the series it lies between
 
 

@@ -94,6 +94,7 @@ def contrast_mark(contrast: Contrast, label: str) -> Mark:
         unit="pair",
         quantity=READINGS[contrast.measure].contrast,
         note=contrast.note,
+        flat=contrast.estimate is not None and interval is None and contrast.units > 1,
         between=(contrast.minus_from.value, contrast.minus.value),
     )
 
@@ -187,20 +188,14 @@ def _floor(view: View, tested: list[Contrast]) -> str:
     coarse = [c for c in tested if families[c.family] * _smallest_p(c) >= 0.05]
     if not coarse:
         return ""
-    few = min(coarse, key=_flipped)
-    unit = "cluster" if few.clusters > 1 else "pair"
+    few = min(coarse, key=lambda c: c.units)
     return (
-        f" The test flips the signs of whole units: with {counted(_flipped(few), unit)} no p lies "
-        f"below {p_value(_smallest_p(few))}, and Holm multiplies it by up to "
-        f"{families[few.family]}, so many intervals may lie clear of no difference while "
+        " The test flips the signs of whole units, positions or the questions of one: with "
+        f"{few.units:,} no p lies below {p_value(_smallest_p(few))}, and Holm multiplies it by up "
+        f"to {families[few.family]}, so many intervals may lie clear of no difference while "
         "few adjusted p are small."
     )
 
 
-def _flipped(contrast: Contrast) -> int:
-    """How many signs the test flips, at most: those of clusters, or of pairs within one."""
-    return contrast.clusters if contrast.clusters > 1 else contrast.pairs
-
-
 def _smallest_p(contrast: Contrast) -> float:
-    return 2.0 ** (1 - _flipped(contrast))
+    return 2.0 ** (1 - contrast.units)

@@ -1,21 +1,30 @@
 """What a run says, in plain sentences that carry their interval and their n.
 
 A sentence never says more than its interval: one that covers "no difference" is
-said to do so, and a headline whose negative controls moved is withheld.
+said to do so, one over two units is left to the tables, and a headline whose negative
+controls moved is withheld.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
+from contextecho.contexts import Arm
 from contextecho.counting import counted
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
-from contextecho.reports.typeset import Quantity, estimate, sentence
+from contextecho.reports.typeset import Quantity, estimate, number, sentence
 from contextecho.reports.view import View
-from contextecho.scoring import Contrast, Guard, Measure
+from contextecho.scoring import Contrast, FingerprintMap, Guard, Measure
 
-MINIMUM_PAIRS = 5  # fewer are in the tables, and in no sentence
+# What rests on less is in the tables, and in no sentence. Two units allow no p below 2/4.
+MINIMUM_PAIRS, MINIMUM_UNITS = 5, 3
+_TOO_FEW = (
+    f"A sentence takes at least {MINIMUM_PAIRS} pairs and {MINIMUM_UNITS} independent units "
+    "(positions or, at a single one, its questions): two allow no p below 0.5."
+)
 _ORDER = (Measure.REGISTER, Measure.FINGERPRINT, Measure.LENGTH, Measure.COMPLIANCE)
 
 
@@ -44,38 +53,55 @@ def headlines(view: View) -> tuple[Headline, ...]:
 
 def _headline(view: View, target: str) -> Headline:
     withheld = tuple(_control(guard) for guard in view.moved_guards(target))
-    contrasts = [
-        contrast
-        for measure in _ORDER
-        for battery in view.surfaces(measure)
-        if (contrast := view.headline(target, measure, battery)) is not None
-    ]
-    said = [] if withheld else contrasts
-    notes = dict.fromkeys(
-        sentence(c.note) for c in said if c.estimate is not None and c.note and not too_few(c)
-    )
+    contrasts = sorted(view.headlined(target), key=lambda c: _ORDER.index(c.measure))
+    estimated = any(c.estimate is not None for c in contrasts)
+    said = contrasts if estimated and not withheld else []
     return Headline(
         target=target,
-        statements=tuple(_statement(c) for c in said),
-        notes=tuple(notes),
+        statements=tuple(_statement(view, c) for c in said),
+        notes=tuple(dict.fromkeys((*_unread(view, target), *_cautions(said)))),
         withheld=withheld,
     )
 
 
-def _statement(contrast: Contrast) -> Statement:
+def _statement(view: View, contrast: Contrast) -> Statement:
+    apart = contrast.measure is Measure.FINGERPRINT and bool(direction(contrast))
+    found = view.fingerprint(contrast.target) if apart else None
     return Statement(
         measure=READINGS[contrast.measure].name,
         battery=contrast.battery,
         numbers=stated(contrast),
-        meaning=meaning(contrast),
+        meaning=parting(found) if found else meaning(contrast),
     )
 
 
+def _cautions(said: list[Contrast]) -> Iterator[str]:
+    """What to beware of in the statements."""
+    for c in said:
+        if too_few(c):
+            yield _TOO_FEW
+        elif c.estimate is not None and c.note:
+            yield sentence(c.note)
+
+
+def _unread(view: View, target: str) -> Iterator[str]:
+    """That a judge was asked in vain."""
+    found = [d for d in view.analysis.denominators if d.target == target]
+    unread = sum(d.unjudged for d in found)
+    if view.analysis.judge and unread and not any(d.judged for d in found):
+        yield (
+            f"{view.analysis.judge.judge}: of its verdicts on {counted(unread, 'answer')} not one "
+            "could be read, so the register is not measured. Ask another judge."
+        )
+
+
 def collected(view: View) -> str:
-    """`1,188 of 1,200 planned replies answered`."""
+    """`1,188 of 1,200 planned replies answered`, and why fewer were asked for."""
     answered = sum(d.answered for d in view.analysis.denominators)
     planned = sum(d.planned for d in view.analysis.denominators)
-    return f"{answered:,} of {counted(planned, 'planned reply')} answered"
+    said = f"{answered:,} of {counted(planned, 'planned reply')} answered"
+    shared = answered < planned and Arm.SCRATCH in view.arms and len(view.stations) > 1
+    return f"{said} (scratch is asked once and counts at every position)" if shared else said
 
 
 def controls(view: View) -> tuple[str, ...]:
@@ -115,14 +141,16 @@ def numbers(contrast: Contrast) -> str:
 
 
 def too_few(contrast: Contrast) -> bool:
-    """Whether there is a number, of fewer pairs than a sentence may be made of."""
-    return contrast.estimate is not None and contrast.pairs < MINIMUM_PAIRS
+    """Whether there is a number that rests on less than a sentence may."""
+    few = contrast.pairs < MINIMUM_PAIRS or contrast.units < MINIMUM_UNITS
+    return contrast.estimate is not None and few
 
 
 def stated(contrast: Contrast) -> str:
-    """The numbers as a sentence may say them: those of a few pairs are left to the tables."""
+    """The numbers as a sentence may say them: those of too few are left to the tables."""
     if too_few(contrast):
-        return f"n too small to state: {counted(contrast.pairs, 'pair')}"
+        where = counted(contrast.clusters, "cluster")
+        return f"n too small to state: {counted(contrast.pairs, 'pair')} in {where}"
     return numbers(contrast)
 
 
@@ -148,10 +176,28 @@ def meaning(contrast: Contrast) -> str:
     )
 
 
+def parting(found: FingerprintMap) -> str:
+    """How well the fingerprint tells the arms apart, beside what chance would show.
+
+    The sign of a fingerprint contrast says nothing, because PC1 is turned.
+    """
+    if found.auc is None:
+        why = found.auc_note or "the reason was not recorded"
+        return f"How far the arms part could not be computed: {why}."
+    nothing = "0.5 is no better than a coin"
+    if found.auc_by_chance is not None:
+        by_chance = number(found.auc_by_chance, Quantity.CHANCE)
+        nothing = f"arms that do not differ would show {by_chance}"
+    interval = found.auc_interval
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    text = estimate(found.auc, low, high, Quantity.CHANCE)
+    return f"PC1 tells a session reply from a control reply with AUC {text} ({nothing})."
+
+
 def direction(contrast: Contrast) -> int | None:
     """+1 or -1 where the interval excludes "no difference", 0 where it covers it.
 
-    None where there is no estimate, no interval or too few pairs.
+    None where there is no estimate, no interval or too few pairs or units.
     """
     neutral = READINGS[contrast.measure].contrast.neutral
     if contrast.estimate is None or contrast.interval is None or neutral is None:

@@ -13,8 +13,9 @@ from contextecho.counting import counted
 from contextecho.reports.axes import axis_over
 from contextecho.reports.captions import identify, provenance, withheld
 from contextecho.reports.figures import Axis, Cloud, Mark, Point, Scatter
+from contextecho.reports.headline import parting
 from contextecho.reports.palette import ESTIMATE
-from contextecho.reports.typeset import Quantity, estimate, number, sentence
+from contextecho.reports.typeset import Quantity, sentence
 from contextecho.reports.view import View
 from contextecho.scoring import FingerprintMap, FingerprintPoint
 
@@ -35,18 +36,17 @@ def _map(view: View, found: FingerprintMap) -> Scatter:
         for arm in view.arms
         if (points := [p for p in found.points if p.arm is arm])
     )
-    separation = _separation(found)
     return Scatter(
         id=identify(FAMILY, found.target),
         family=FAMILY,
         title=f"Replies by arm: {found.target}",
-        finding=withheld(view, found.target) or _finding(separation, found.auc_by_chance),
+        finding=withheld(view, found.target) or parting(found),
         caption=_caption(found, clouds),
         provenance=provenance(view, "all probes", found.target),
         x=_component(clouds, found, 0),
         y=_component(clouds, found, 1),
         clouds=clouds,
-        separation=separation,
+        separation=_separation(found),
         loadings=found.loadings,
     )
 
@@ -93,17 +93,6 @@ def _component(clouds: tuple[Cloud, ...], found: FingerprintMap, index: int) -> 
     values = [(p.x, p.y)[index] for cloud in clouds for p in cloud.points]
     label = f"PC{index + 1} ({100 * found.explained[index]:.0f} % of the variance)"
     return axis_over(values, label, Quantity.COORDINATE)
-
-
-def _finding(separation: Mark, by_chance: float | None) -> str:
-    if separation.value is None:
-        why = separation.note or "the reason was not recorded"
-        return f"How far the arms part could not be computed: {why}."
-    nothing = "0.5 is no better than a coin"
-    if by_chance is not None:
-        nothing = f"arms that do not differ would show {number(by_chance, separation.quantity)}"
-    text = estimate(separation.value, separation.low, separation.high, separation.quantity)
-    return f"PC1 tells a session reply from a control reply with AUC {text} ({nothing})."
 
 
 def _caption(found: FingerprintMap, clouds: tuple[Cloud, ...]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from contextecho.reports.typeset import Quantity
-from contextecho.scoring import Measure
+from contextecho.scoring import ArmMean, Measure
 from contextecho.stats import Interval
 
 
@@ -24,6 +24,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     more: str  # "replies in the A arm MORE than in the B arm" when A - B is positive
     less: str
 
+
+# Its sign says nothing: PC1 is turned so that the session lies higher.
+_ELSEWHERE = "lie elsewhere on the first principal component"
 
 READINGS = {
     Measure.REGISTER: Reading(
@@ -41,8 +44,8 @@ READINGS = {
         mean=Quantity.COORDINATE,
         contrast=Quantity.COORDINATE,
         bounds=None,
-        more="lie higher on the first principal component",
-        less="lie lower on the first principal component",
+        more=_ELSEWHERE,
+        less=_ELSEWHERE,
     ),
     Measure.LENGTH: Reading(
         name="length",
@@ -73,6 +76,11 @@ def shown_mean(
     if measure is Measure.LENGTH:
         return _power(mean), _power(low), _power(high)
     return mean, low, high
+
+
+def is_flat(mean: ArmMean) -> bool:
+    """Whether an arm mean has no interval because its units, more than one, are all equal."""
+    return mean.mean is not None and mean.interval is None and mean.n > 1
 
 
 def _power(exponent: float | None) -> float | None:

@@ -102,7 +102,10 @@ def _controls(view: View) -> Iterator[str]:
     guarded = {g.target for g in view.analysis.guards if g.moved is not None}
     for target in view.targets:
         if target not in guarded:
-            yield f"{target}: no usable negative controls, so nothing guards its headline."
+            yield (
+                f"{target}: no negative control can tell whether plain facts moved, so nothing "
+                "guards its headline."
+            )
     if Measure.COMPLIANCE not in {m.measure for m in view.analysis.arm_means}:
         yield "No stressors were collected: there is no compliance rate."
 

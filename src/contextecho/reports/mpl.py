@@ -1,8 +1,8 @@
 """Figures by matplotlib, for a paper: PDF, SVG and PNG, the same bytes each time.
 
 Each drawn number is an artist whose gid is the mark's label, and its interval
-one whose gid ends in `INTERVAL`, and the line between the arms of a contrast one
-whose gid ends in `GAP`, so that a test can read back what was drawn.
+one whose gid ends in `INTERVAL` (without spread, `FLAT`), and the line between the
+arms of a contrast one whose gid ends in `GAP`, so that a test can read back what was drawn.
 Text from a run is made visible first and never read as mathematics.
 """
 
@@ -39,6 +39,7 @@ from contextecho.untrusted import make_visible
 
 INTERVAL = " (interval)"
 GAP = " (gap)"
+FLAT = " (no spread)"
 _MARKERS = {"circle": "o", "triangle": "^", "square": "s", "diamond": "D", "cross": "x"}
 _TICK = 7.0  # points from an axis to the labels of its ticks
 _STYLE: dict[Any, Any] = {
@@ -208,7 +209,8 @@ def _scatter(figure: Scatter) -> Canvas:
         look = LOOKS[cloud.series]
         shown: dict[str, Any] = {"marker": _MARKERS[look.shape], "color": look.light}
         xs, ys = [p.x for p in cloud.points], [p.y for p in cloud.points]
-        axes.scatter(xs, ys, s=9, alpha=0.45, linewidth=0.6, gid=cloud.series, **shown)
+        outline = shown if look.shape == "cross" else {**shown, "facecolors": "none"}
+        axes.scatter(xs, ys, s=10, alpha=0.7, linewidth=0.6, gid=cloud.series, **outline)
         axes.scatter([cloud.x], [cloud.y], s=80, linewidth=1.6, zorder=3, **shown)
     for axis, side in ((figure.x, axes.xaxis), (figure.y, axes.yaxis)):
         _set_axis(axes, side, axis)
@@ -230,6 +232,9 @@ def _mark(axes: Any, mark: Mark, place: float, *, upright: bool) -> None:
         bar = (across, ends) if upright else (ends, across)
         axes.plot(*bar, color=look.light, linewidth=1.0, gid=mark.label + INTERVAL)
     spot = ([place], [mark.value]) if upright else ([mark.value], [place])
+    if mark.flat:
+        stroke = "_" if upright else "|"
+        axes.plot(*spot, marker=stroke, markersize=9.0, color=look.light, gid=mark.label + FLAT)
     axes.plot(
         *spot,
         marker=_MARKERS[look.shape],

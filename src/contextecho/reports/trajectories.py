@@ -9,7 +9,7 @@ from contextecho.reports.axes import axis_over, reach
 from contextecho.reports.captions import bars, identify, provenance, withheld
 from contextecho.reports.figures import Line, Mark, Station, Trajectory, compactions_before
 from contextecho.reports.headline import stated
-from contextecho.reports.measures import READINGS, shown_mean
+from contextecho.reports.measures import READINGS, is_flat, shown_mean
 from contextecho.reports.palette import series_name
 from contextecho.reports.view import View
 from contextecho.scoring import ArmMean, Measure
@@ -42,8 +42,16 @@ def mean_mark(mean: ArmMean, label: str) -> Mark:
         planned=mean.planned,
         unit="reply",
         quantity=READINGS[mean.measure].mean,
-        note=None if value is not None else f"{mean.n} of {mean.planned} replies could be scored",
+        note=_why_bare(mean),
+        flat=is_flat(mean),
     )
+
+
+def _why_bare(mean: ArmMean) -> str | None:
+    """Why there is no number, or none beside it."""
+    if mean.mean is None:
+        return f"{mean.n} of {mean.planned} replies could be scored"
+    return "no spread, so no interval" if is_flat(mean) else None
 
 
 def _lines(view: View, target: str, measure: Measure, battery: str) -> tuple[Line, ...]:

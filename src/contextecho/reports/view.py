@@ -14,7 +14,15 @@ import msgspec
 from contextecho.contexts import Arm
 from contextecho.reports.figures import Station
 from contextecho.reports.record import PlanRecord
-from contextecho.scoring import OVERALL, ArmMean, Contrast, Guard, Measure, RunAnalysis
+from contextecho.scoring import (
+    OVERALL,
+    ArmMean,
+    Contrast,
+    FingerprintMap,
+    Guard,
+    Measure,
+    RunAnalysis,
+)
 
 _MeanKey = tuple[str, Measure, str, Arm, str | None]
 
@@ -144,10 +152,22 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self.plan.headline_contrast
         return self.analysis.contrasts[0].id if self.analysis.contrasts else None
 
+    def headlined(self, target: str) -> tuple[Contrast, ...]:
+        """The headline contrast over the whole run, on every surface that was asked about."""
+        return tuple(
+            c
+            for c in self.analysis.contrasts
+            if (c.target, c.scope, c.id) == (target, OVERALL, self.headline_id)
+        )
+
     def headline(self, target: str, measure: Measure, battery: str) -> Contrast | None:
         """The headline contrast over the whole run on one surface."""
-        found = self.contrasts(target, measure, battery, OVERALL)
-        return next((c for c in found if c.id == self.headline_id), None)
+        found = self.headlined(target)
+        return next((c for c in found if (c.measure, c.battery) == (measure, battery)), None)
+
+    def fingerprint(self, target: str) -> FingerprintMap | None:
+        """The fingerprint map of a target, if it has replies to place."""
+        return next((f for f in self.analysis.fingerprints if f.target == target), None)
 
     def moved_guards(self, target: str) -> tuple[Guard, ...]:
         """The negative controls that moved; any of them withholds the target's headline."""

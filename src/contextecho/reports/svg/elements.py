@@ -20,6 +20,7 @@ from contextecho.untrusted import make_visible
 
 Attribute = str | float | None
 _SIZE = 5.0
+STROKE = 9.0  # half the stroke across a mark without spread
 
 
 def tag(name: str, *children: str | Markup, **attributes: Attribute) -> Markup:

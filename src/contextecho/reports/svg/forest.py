@@ -15,6 +15,7 @@ from contextecho.reports.axes import ticks
 from contextecho.reports.figures import Axis, Forest, Mark, Panel, Row, series_of
 from contextecho.reports.palette import ESTIMATE
 from contextecho.reports.svg.elements import (
+    STROKE,
     canvas,
     focus_row,
     glyph,
@@ -132,10 +133,12 @@ def _label(label: str, middle: float) -> list[Markup]:
 
 
 def _mark(mark: Mark, x: Scale, y: float) -> Markup:
-    bar = Markup()
+    bar, at = Markup(), x(mark.value or 0.0)
     if mark.low is not None and mark.high is not None:
         bar = line(x(mark.low), y, x(mark.high), y, "bar")
-    return glyph(mark, x(mark.value or 0.0), y, bar)
+    elif mark.flat:
+        bar = line(at, y - STROKE, at, y + STROKE, "flat")
+    return glyph(mark, at, y, bar)
 
 
 def _margin(row: Row, notes: Sequence[float], middle: float) -> Iterator[Markup]:

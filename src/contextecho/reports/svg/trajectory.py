@@ -10,6 +10,7 @@ from contextecho.reports.axes import ticks
 from contextecho.reports.figures import Mark, Station, Trajectory, compactions_between, names_of
 from contextecho.reports.palette import series_class
 from contextecho.reports.svg.elements import (
+    STROKE,
     canvas,
     focus_row,
     glyph,
@@ -94,10 +95,12 @@ def _columns(figure: Trajectory, centres: list[float], y: Scale) -> Iterator[Mar
 
 
 def _mark(mark: Mark, x: float, y: Scale) -> Markup:
-    bar = Markup()
+    bar, at = Markup(), y(mark.value or 0.0)
     if mark.low is not None and mark.high is not None:
         bar = line(x, y(mark.low), x, y(mark.high), "bar")
-    return glyph(mark, x, y(mark.value or 0.0), bar)
+    elif mark.flat:
+        bar = line(x - STROKE, at, x + STROKE, at, "flat")
+    return glyph(mark, x, at, bar)
 
 
 def _indices(stations: tuple[Station, ...], centres: list[float]) -> Iterator[Markup]:
