@@ -25,6 +25,6 @@ def test_the_page_shows_exactly_the_tables_of_a_new_store(db: sqlite3.Connection
 
 def test_the_queries_of_the_page_run(db: sqlite3.Connection):
     queries = [block for block in BLOCKS if block.startswith("SELECT")]
-    assert len(queries) == 2
+    assert len(queries) == 4
     for query in queries:
         db.execute(query).fetchall()
