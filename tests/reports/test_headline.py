@@ -147,6 +147,16 @@ def test_an_incomplete_run_says_why_replies_are_more_than_requests() -> None:
     assert said == "run 3fa91c07: 800 of 800 planned replies answered"
 
 
+def test_pairs_that_are_too_few_of_the_planned_are_said_even_if_no_measure_has_a_number() -> None:
+    full = make_analysis(positions=5)
+    lacking = tuple(
+        msgspec.structs.replace(c, estimate=None, interval=None, units=0, note="5 lack a score")
+        for c in full.contrasts
+    )
+    (found,) = headlines(view_of(msgspec.structs.replace(full, contrasts=lacking)))
+    assert {s.meaning for s in found.statements} == {"No number: 5 lack a score."}
+
+
 def test_no_estimate_says_why() -> None:
     said = meaning(
         changed(estimate=None, interval=None, note="20 of 60 planned pairs lack a score")

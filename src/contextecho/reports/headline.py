@@ -54,8 +54,8 @@ def headlines(view: View) -> tuple[Headline, ...]:
 def _headline(view: View, target: str) -> Headline:
     withheld = tuple(_control(guard) for guard in view.moved_guards(target))
     contrasts = sorted(view.headlined(target), key=lambda c: _ORDER.index(c.measure))
-    estimated = any(c.estimate is not None for c in contrasts)
-    said = contrasts if estimated and not withheld else []
+    scored = any(c.pairs for c in contrasts)
+    said = contrasts if scored and not withheld else []
     return Headline(
         target=target,
         statements=tuple(_statement(view, c) for c in said),
