@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contextecho.reports.headline import collected, headlines
+from contextecho.reports.judges import agreement_table
 from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.missing import missing
 from contextecho.reports.provenance import session_file
@@ -30,6 +31,7 @@ _WORDS = re.compile(r"&|<|>|@|://|www\.", re.IGNORECASE)
 def write_markdown(view: View) -> str:
     """The Markdown document of a run."""
     page = _templates().get_template("report.md.jinja")
+    agreement = agreement_table(view)
     text = page.render(
         view=view,
         run=view.analysis.run,
@@ -37,6 +39,7 @@ def write_markdown(view: View) -> str:
         headlines=headlines(view),
         denominators=pipe_table(denominators_table(view)),
         overall=pipe_table(contrasts_table(view, overall_only=True)),
+        agreement=pipe_table(agreement) if agreement else None,
         missing=missing(view),
         cannot_say=CANNOT_SAY,
         collected=collected(view),

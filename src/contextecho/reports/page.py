@@ -20,6 +20,7 @@ from contextecho.counting import counted
 from contextecho.reports.figures import Figure
 from contextecho.reports.gallery import compose
 from contextecho.reports.headline import collected, controls, headlines
+from contextecho.reports.judges import agreement_table
 from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.missing import missing
 from contextecho.reports.palette import LOOKS, series_class, series_name
@@ -67,6 +68,7 @@ def write_page(view: View) -> str:
         missing=missing(view),
         cannot_say=CANNOT_SAY,
         collected=collected(view),
+        agreement=agreement_table(view),
         controls=controls(view),
     )
 
