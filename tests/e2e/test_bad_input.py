@@ -130,7 +130,7 @@ def test_a_session_shorter_than_the_first_position(
         slowly((*SIMULATED, "--rendering", "braille"), "braille"),
         slowly((*SIMULATED, "--placement", "tail"), "tail"),
         slowly((*SIMULATED, "--n", "0"), "'--n'"),
-        ((*SIMULATED, "--n", "11"), "only 10 exist"),
+        ((*SIMULATED, "--n", "11"), "there are 10 (use 1 to 10)"),
         slowly((*SIMULATED, "--context", "0"), "0"),
         slowly((*SIMULATED, "--system", "none.txt"), "none.txt"),
         ((*SIMULATED, "--budget", "much"), "not a budget"),

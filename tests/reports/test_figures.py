@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from contextecho.errors import UsageError
-from contextecho.reports import Forest, Scatter, Trajectory, figures
+from contextecho.reports import Forest, Scatter, Trajectory, draw_figures, figures
 from contextecho.reports.figures import (
     Figure,
     Station,
@@ -223,3 +224,12 @@ def test_figures_are_chosen_by_family_or_id(judged: RunAnalysis) -> None:
     assert select(found, [found[3].id]) == (found[3],)
     with pytest.raises(UsageError, match=r"no figure is called 'forest'.*trajectory, arms"):
         select(found, ["forest"])
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_one_clear_line(judged: RunAnalysis, tmp_path: Path) -> None:
+    first, *_ = draw_figures(judged, tmp_path, only=["trajectory"])
+    first.unlink()
+    first.symlink_to("/dev/full")
+    with pytest.raises(UsageError, match="cannot write the figures: No space left on device"):
+        draw_figures(judged, tmp_path, only=["trajectory"])

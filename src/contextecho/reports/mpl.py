@@ -9,6 +9,7 @@ Text from a run is made visible first and never read as mathematics.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,9 @@ def save(figure: Figure, folder: Path, formats: Sequence[str]) -> Iterator[Path]
         canvas = draw(figure)
         for name in formats:
             path = folder / f"{figure.id}.{name}"
-            canvas.savefig(path, format=name, dpi=200, metadata=_NO_DATE[name])
+            drawn = BytesIO()  # on a full disk its PDF writer fails twice, and hides why
+            canvas.savefig(drawn, format=name, dpi=200, metadata=_NO_DATE[name])
+            path.write_bytes(drawn.getvalue())
             yield path
 
 
