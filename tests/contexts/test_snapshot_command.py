@@ -6,12 +6,15 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
+import click
 import pytest
 
 from contextecho.api import plan
-from contextecho.contexts import load_protocol
+from contextecho.cli.options import ARM, PLACEMENT, PROTOCOL, RENDERING
+from contextecho.contexts import Arm, Placement, Rendering, load_protocol, protocol_ids
 from contextecho.models import find_provider, open_model
 from contextecho.sessions import read_session
 
@@ -147,8 +150,8 @@ def test_arms_anchors_and_the_deployers_prompt(long_path: str, tmp_path: Path) -
         (["--at", "5000"], b"ends at row turn 572"),
         (["--at", "even:3"], b"is not one position"),
         (["--at", "x"], b"is not a position policy"),
-        (["--at", "5", "--protocol", "loose"], b"there is no protocol"),
-        (["--at", "5", "--arm", "foreign"], b"there is no arm"),
+        (["--at", "5", "--protocol", "loose"], b"not one of 'strict', 'published'"),
+        (["--at", "5", "--arm", "foreign"], b"not one of 'scratch', 'control'"),
         (["--at", "5", "--budget", "0"], b"holds nothing"),
         (["--at", "5", "--system", "/nowhere"], b"cannot be read"),
         (["--at", "5", "--format", "openai", "--target", "anthropic/x"], b"--format anthropic"),
@@ -167,6 +170,38 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert said in done.stderr
     assert done.stdout == b""
     assert done.stderr.count(b"\n") == 1
+
+
+def test_without_a_place_it_shows_the_end(long_path: str) -> None:
+    end, named = snapshot(long_path), snapshot(long_path, "--at", "last")
+    assert (end.returncode, end.stdout) == (0, named.stdout)
+    assert b"row turn 572," in end.stderr  # as test_real_files counts
+
+
+def test_context_and_budget_are_one_option_and_json_one_format(long_path: str) -> None:
+    short = snapshot(long_path, "--context", "1000", "--json")
+    assert short.stdout == snapshot(long_path, "--budget", "1000", "--format", "json").stdout
+    assert json.loads(short.stdout)["tokens"] <= 1000
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        (["--protocol", "published"], b"the acknowledgement, and then the framing and a question"),
+        (["--format", "messages"], b"after it the framing and a question are sent"),
+        ([], b"after it the framing and a question are sent"),
+    ],
+)
+def test_where_the_question_stands_is_said(long_path: str, form: list[str], says: bytes) -> None:
+    assert says in snapshot(long_path, "--at", "300", *form).stderr
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [(ARM, Arm), (PLACEMENT, Placement), (RENDERING, Rendering), (PROTOCOL, protocol_ids())],
+)
+def test_help_lists_what_the_rooms_know(choice: click.Choice[str], names: Iterable[str]) -> None:
+    assert sorted(choice.choices) == sorted(names)
 
 
 def test_a_missing_session_is_one_line() -> None:

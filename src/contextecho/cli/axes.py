@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from contextecho.cli.options import store_option
+from contextecho.cli.options import ARM, PLACEMENT, PROTOCOL, RENDERING, store_option
 
 if TYPE_CHECKING:
     from contextecho.studies import Plan
@@ -33,20 +33,20 @@ _OPTIONS = (
                  help="compactions, even:N, onset, last, or turns: 100,1300,step:40."),
     click.option("--padding", type=int, help="Row turns before and after each compaction."),
     click.option("--arms", metavar="A,B,..",
-                 help="Of scratch, control, session, session+anchor, control+anchor."),
+                 help=f"Of {', '.join(ARM.choices)}."),
     click.option("--battery", "batteries", multiple=True, metavar="ID|FILE",
                  help="What is asked; may be given several times."),
     click.option("--n", "paraphrases", type=click.IntRange(1),
                  help="Wordings of each question; the bundled ones have 10."),
     click.option("--replicates", type=click.IntRange(1), help="Samples of each wording."),
-    click.option("--protocol", type=click.Choice(["strict", "published"])),
-    click.option("--rendering", type=click.Choice(["native", "native-text", "quoted"])),
+    click.option("--protocol", type=PROTOCOL),
+    click.option("--rendering", type=RENDERING),
     click.option("--context", "budget_tokens", type=int, metavar="TOKENS",
                  help="Length of the forks' prefixes."),
     click.option("--max-output", "max_output_tokens", type=int, metavar="TOKENS",
                  help="Longest answer; reasoning models need more than the protocol's."),
     click.option("--anchor", metavar="RECIPE", help="`contextecho anchors list`, or a YAML file."),
-    click.option("--placement", type=click.Choice(["user", "system"]), help="Of the anchor."),
+    click.option("--placement", type=PLACEMENT, help="Of the anchor."),
     click.option("--system", "system_file", type=click.Path(path_type=Path),
                  help="The deployer's own system prompt, for all arms."),
     store_option,

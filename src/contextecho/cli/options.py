@@ -8,6 +8,12 @@ import click
 
 from contextecho.defaults import STORE
 
+# The names that the rooms know, here so that help needs no room.
+ARM = click.Choice(["scratch", "control", "session", "session+anchor", "control+anchor"])
+PLACEMENT = click.Choice(["user", "system"])
+PROTOCOL = click.Choice(["strict", "published"])
+RENDERING = click.Choice(["native", "native-text", "quoted"])
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 store_option = click.option(

@@ -24,7 +24,7 @@ REGISTER_SPAN = 3.0  # of the rubric: a gap cannot be wider
 _HEAD = 13  # characters before what a line says
 _SNAPSHOT_OPTIONS = {
     "rendering": "--rendering",
-    "budget_tokens": "--budget",
+    "budget_tokens": "--context",
     "anchor": "--anchor",
     "placement": "--placement",
     "system_file": "--system",

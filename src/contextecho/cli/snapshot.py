@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextecho.cli.finding import find_session, read_text
+from contextecho.cli.options import ARM, PLACEMENT, PROTOCOL, RENDERING
 from contextecho.cli.printing import say, say_next
 from contextecho.counting import counted
 from contextecho.untrusted import make_visible
 
 if TYPE_CHECKING:
-    from contextecho.contexts import Context, Decoding, Position, Snapshot, TokenCounter
+    from contextecho.contexts import Context, Decoding, Position, Protocol, Snapshot, TokenCounter
     from contextecho.sessions import Session
 
 QUESTION = "QUESTION"  # stands in a body where each question stands
@@ -31,15 +32,14 @@ QUESTION = "QUESTION"  # stands in a body where each question stands
 @click.option(
     "--at",
     "place",
-    required=True,
+    default="last",
+    show_default=True,
     metavar="TURN",
     help="Row turn, or step:N, prompt:N, line:N, last.",
 )
-@click.option(
-    "--protocol", "protocol_id", default="strict", show_default=True, help="strict or published."
-)
-@click.option("--arm", default="session", show_default=True, help="scratch, control, session, ...")
-@click.option("--rendering", default=None, help="native, native-text or quoted.")
+@click.option("--protocol", "protocol_id", type=PROTOCOL, default="strict", show_default=True)
+@click.option("--arm", type=ARM, default="session", show_default=True)
+@click.option("--rendering", type=RENDERING)
 @click.option(
     "--target",
     "-t",
@@ -48,11 +48,18 @@ QUESTION = "QUESTION"  # stands in a body where each question stands
     metavar="PROVIDER/MODEL",
     help="As `plan` and `probe` with these targets show it: counted and rendered for them.",
 )
-@click.option("--budget", type=int, default=None, help="Tokens (strict) or characters (published).")
+@click.option(
+    "--context",
+    "--budget",
+    "budget",
+    type=int,
+    metavar="LENGTH",
+    help="Longest prefix, in tokens (strict) or characters (published).",
+)
 @click.option("--anchor", default="A", show_default=True, help="Recipe of the anchored arms.")
 @click.option(
     "--placement",
-    type=click.Choice(["user", "system"]),
+    type=PLACEMENT,
     default="user",
     show_default=True,
     help="Where the anchor goes.",
@@ -72,24 +79,42 @@ QUESTION = "QUESTION"  # stands in a body where each question stands
     help="Readable text, messages as a JSON array, everything with hashes, or the body of a "
     "request on that wire.",
 )
-def command(
-    session: str,
-    place: str,
-    protocol_id: str,
-    arm: str,
-    rendering: str | None,
-    targets: tuple[str, ...],
-    budget: int | None,
-    anchor: str,
-    placement: str,
-    system_file: Path | None,
-    form: str,
-) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
+def command(session: str, form: str, as_json: bool, **choices: Any) -> None:
     """Print, byte for byte, what a model would be shown at one point of SESSION.
 
     SESSION is a path, or `latest`.
     """
-    from contextecho.api import counter_for, shown_to
+    from contextecho.api import counter_for
+
+    form = "json" if as_json else form
+    targets = choices["targets"]
+    asked = _asked_on(form, targets)
+    read = find_session(session)
+    counter = counter_for(targets)
+    snapshot, context, protocol, limit = _take(read, counter, choices)
+    bare = form == "text" and protocol.id == "published" and "anchor" not in choices["arm"]
+    if asked is not None:
+        _write(_body(asked, context, protocol.decoding))
+        say(f"{QUESTION} stands where each question stands")
+    elif form == "json":
+        document = _document(snapshot, context, choices["arm"], counter)
+        _write(_json({**document, "session_sha256": read.sha256}))
+    else:
+        _write(_json(context.messages) if form == "messages" else _text(context, prefix_only=bare))
+    if asked is None:
+        first = "the acknowledgement, and then " if bare else ""
+        say(f"after it {first}the framing and a question are sent, as one user message")
+    _say_what(snapshot, counter, limit, protocol.budget_unit)
+    named = [word for target in targets or ("PROVIDER/MODEL",) for word in ("--target", target)]
+    say_next("plan", session, *named, "--positions", snapshot.position.row_turn)
+
+
+def _take(
+    session: Session, counter: TokenCounter, choices: dict[str, Any]
+) -> tuple[Snapshot, Context, Protocol, int]:
+    """The snapshot, what the chosen arm makes of it, and the rules and budget that held."""
+    from contextecho.api import shown_to
     from contextecho.contexts import (
         apply_arm,
         load_anchor,
@@ -100,42 +125,35 @@ def command(
         take_snapshot,
     )
 
-    protocol = load_protocol(protocol_id)
-    wanted = parse_arm(arm)
-    asked = _asked_on(form, targets)
-    fitting = shown_to(targets, protocol)
-    rendering = rendering or fitting["rendering"]
-    read = find_session(session)
-    counter = counter_for(targets)
-    limit = fitting["budget_tokens"] if budget is None else budget
+    protocol, arm = load_protocol(choices["protocol_id"]), parse_arm(choices["arm"])
+    fitting = shown_to(choices["targets"], protocol)
+    rendering = choices["rendering"] or fitting["rendering"]
+    limit = fitting["budget_tokens"] if choices["budget"] is None else choices["budget"]
+    system = choices["system_file"]
     snapshot = take_snapshot(
-        read,
-        _position(read, place, protocol_id),
+        session,
+        _position(session, choices["place"], protocol.id),
         protocol,
         counter=counter,
         budget=limit,
         rendering=parse_rendering(rendering) if rendering else None,
-        system=read_text(system_file, "--system") if system_file else None,
+        system=read_text(system, "--system") if system else None,
     )
+    if not system and snapshot.context.system == session.system:
+        say("the system prompt is the session's own")
     context = apply_arm(
         snapshot,
-        wanted,
+        arm,
         protocol,
         counter=counter,
-        anchor=load_anchor(anchor) if wanted.anchored else None,
-        placement=parse_placement(placement),
+        anchor=load_anchor(choices["anchor"]) if arm.anchored else None,
+        placement=parse_placement(choices["placement"]),
     )
-    if asked is not None:
-        _write(_body(asked, context, protocol.decoding))
-        say(f"{QUESTION} stands where each question stands")
-    elif form == "json":
-        document = _document(snapshot, context, arm, counter)
-        _write(_json({**document, "session_sha256": read.sha256}))
-    elif form == "messages":
-        _write(_json(context.messages))
-    else:
-        plain = protocol_id == "published" and not wanted.anchored
-        _write(_text(context, prefix_only=plain))
+    return snapshot, context, protocol, limit or protocol.budget
+
+
+def _say_what(snapshot: Snapshot, counter: TokenCounter, limit: int, unit: str) -> None:
+    """Where in the session the snapshot is, how long, and what did not fit."""
     position = snapshot.position
     say(
         f"{position.label}: row turn {position.row_turn}, step {position.step}, "
@@ -144,11 +162,9 @@ def command(
     left_out = counted(snapshot.dropped_turns, "earlier turn")
     say(
         f"{snapshot.chars:,} characters, {snapshot.tokens:,} tokens by {counter.name}; "
-        f"the budget is {limit or protocol.budget:,} {protocol.budget_unit}, "
+        f"the budget is {limit:,} {unit}, "
         f"and {left_out} of the segment {'is' if snapshot.dropped_turns == 1 else 'are'} left out"
     )
-    named = [word for target in targets or ("PROVIDER/MODEL",) for word in ("--target", target)]
-    say_next("plan", session, *named, "--positions", position.row_turn)
 
 
 def _write(text: str) -> None:
