@@ -88,6 +88,23 @@ def test_a_phone_scrolls_figures_but_never_the_page(
         assert drawing["width"] >= 680
 
 
+def test_who_answered_fits_the_column_of_a_desktop(browser: Any, tmp_path: Path) -> None:
+    visit = Visit(browser, report(tmp_path, "judged"), viewport={"width": 1200, "height": 800})
+    widths = "e => [e.getBoundingClientRect().width, e.closest('section').clientWidth]"
+    table, column = visit.page.locator("#answered ~ .table table").evaluate(widths)
+    assert table <= column
+
+
+def test_replies_on_the_map_are_outlines_so_that_no_arm_hides_another(
+    browser: Any, tmp_path: Path
+) -> None:
+    page = Visit(browser, report(tmp_path, "judged")).page
+    fills = page.locator(".dots .glyph").evaluate_all(
+        "all => all.map(e => getComputedStyle(e).fill)"
+    )
+    assert set(fills) == {"none"}
+
+
 def test_captions_are_whole_and_an_edge_shows_that_there_is_more(
     browser: Any, tmp_path: Path
 ) -> None:
