@@ -353,3 +353,25 @@ def test_a_silent_error_page_says_so() -> None:
 
 def test_control_characters_do_not_reach_a_terminal() -> None:
     assert clean("a\x1b[31mb\r\nc\u2028d\u202ee") == "a⟨U+001B⟩[31mb c⟨U+2028⟩d⟨U+202E⟩e"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("X-Title", "assistant", True),
+        ("X-Api-Key", "sesame-open", False),
+        ("Authorization", "Basic open-sesame", False),
+        ("X-Team", "team-4711-a", False),
+        ("X-Token", "short", True),
+    ],
+)
+async def test_a_header_is_blotted_out_of_answers_when_it_can_be_a_secret(
+    ask: Ask, keys: str, name: str, value: str, kept: bool
+) -> None:
+    request = ask("openai/gpt-4.1")
+    async with (
+        FakeProvider(text=f"I am {value}.") as provider,
+        open_model(request.target, base_url=provider.url, headers={name: value}) as model,
+    ):
+        reply = await model.answer(request)
+    assert reply.text == (f"I am {value}." if kept else "I am [key].")

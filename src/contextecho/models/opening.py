@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from contextecho.models.openai_chat import OpenAIChat
     from contextecho.studies import Plan
 
+_SHORTEST_SECRET = 8  # characters; a shorter one would blot out too much
+_SECRET_NAMES = ("auth", "cookie", "key", "pass", "secret", "token")
+
 
 def open_model(
     target: str,
@@ -101,13 +104,23 @@ def _open_remote(
     quirks = provider.quirks_for(model)
     notes = _notes(target, provider, quirks)
     endpoint_headers = {**_key_headers(provider, key), **headers}
-    secrets = [value for value in (key, *headers.values()) if value and len(value) >= 8]
+    secrets = [key] if key and len(key) >= _SHORTEST_SECRET else []
+    secrets += [value for name, value in headers.items() if _is_secret(name, value)]
 
     from contextecho.models.endpoint import Endpoint
 
     path = "messages" if provider.wire == "anthropic" else "chat/completions"
     endpoint = Endpoint(f"{address.rstrip('/')}/{path}", endpoint_headers, secrets, timeout)
     return _adapter(provider)(target, model, endpoint, quirks, notes)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a header's value is blotted out of what comes back; plain words are none.
+
+    A title like "assistant" is no secret, and would take the word out of every answer.
+    """
+    named = any(word in name.lower() for word in _SECRET_NAMES)
+    return len(value) >= _SHORTEST_SECRET and (named or any(map(str.isdigit, value)))
 
 
 def _adapter(provider: Provider) -> type[AnthropicMessages | OpenAIChat]:
