@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,23 @@ def test_list_shows_no_more_than_the_limit_and_says_so(
     _, out, err = run(capsys, "list", str(tmp_path), "--limit", "2")
     assert len(out.splitlines()) == 3  # the head and two sessions
     assert "1 older ones not shown" in err
+
+
+def test_the_newest_is_named_next_and_what_is_passed_over_is_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    short, long = tmp_path / "short.jsonl", tmp_path / "long.jsonl"
+    long.write_bytes(b"".join(line(user("a")) + line(assistant("b")) for _ in range(5)))
+    short.write_bytes(line(user("a")) + line(assistant("b")))
+    os.utime(long, (1_000, 1_000))
+    (tmp_path / "agent-1.jsonl").write_bytes(short.read_bytes())
+    _, _, err = run(capsys, "list", str(tmp_path))
+    assert f"Next: contextecho scan {short}\n" in err
+    assert "1 file of sub-agents (agent-*) not listed" in err
+    main(["scan", str(tmp_path)])
+    err = capsys.readouterr().err
+    assert "1 file of sub-agents (agent-*) not listed" in err
+    assert err.endswith("Next: contextecho sessions list\n"), "both are too short to tell"
 
 
 @pytest.mark.parametrize("words", [("show", "missing"), ("list", "missing")])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextecho.sessions import discover, retention_warning, session_roots
+from contextecho.sessions import discover, retention_warning, session_roots, sub_agent_files
 from sessions.building import assistant, line, user
 
 SESSION = line(user("a")) + line(assistant("b"))
@@ -40,6 +40,11 @@ def test_both_default_roots_are_searched_newest_first(home: Path) -> None:
     assert found[0].format == "claude-code"
     assert found[0].bytes == len(SESSION)
     assert found[0].modified == 2_000
+
+
+def test_what_is_taken_for_a_sub_agents_file_is_told_apart(home: Path) -> None:
+    passed_over = sub_agent_files(env={"HOME": str(home)})
+    assert {path.name for path in passed_over} == {"agent-1.jsonl", "agent-2.jsonl"}
 
 
 def test_the_config_variable_may_name_several_folders(home: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from contextecho import __version__
 from contextecho.cli.options import json_option, store_option
 from contextecho.cli.printing import print_json, say_next, show
+from contextecho.counting import counted
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +102,7 @@ def _keys() -> Iterator[Finding]:
 
 
 def _sessions() -> Finding:
-    from contextecho.sessions import discover, retention_warning
+    from contextecho.sessions import discover, retention_warning, sub_agent_files
 
     found = discover()
     if not found:
@@ -111,8 +112,13 @@ def _sessions() -> Finding:
             detail="none found where Claude Code keeps them",
             todo="name a file: contextecho scan PATH",
         )
+    agents = sub_agent_files()
+    besides = f", and {counted(len(agents), 'file')} of sub-agents" if agents else ""
     return Finding(
-        name="sessions", ok=True, detail=f"{len(found)} found", todo=retention_warning() or ""
+        name="sessions",
+        ok=True,
+        detail=f"{len(found)} found{besides}",
+        todo=retention_warning() or "",
     )
 
 

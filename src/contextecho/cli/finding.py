@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from contextecho.cli.printing import say
+from contextecho.counting import counted
 
 if TYPE_CHECKING:
     from contextecho.scoring import RunAnalysis
@@ -30,6 +34,16 @@ def find_path(text: str) -> Path:
             "no session found where Claude Code keeps them", where="latest", todo="name a file"
         )
     return found[0].path
+
+
+def say_sub_agents(folders: Sequence[Path]) -> None:
+    """Say how many files below the folders (none: this machine's) were taken for sub-agents'."""
+    from contextecho.sessions import sub_agent_files
+
+    files = sub_agent_files(folders or None)
+    if files:
+        passed_over = counted(len(files), "file")
+        say(f"{passed_over} of sub-agents (agent-*) not listed: name one to see it")
 
 
 def find_analysis(run: str, store: Path, *, judge: str | None = None) -> RunAnalysis:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_path
+from contextecho.cli.finding import find_path, say_sub_agents
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.counting import counted
@@ -55,7 +55,20 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
         _print_lines(_full(screens[0]))
     else:
         _print_lines(_listing(screens, unread))
-    best = max(screens, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
+    if folders := [path for path in paths if path.is_dir()]:
+        say_sub_agents(folders)
+    _say_next(screens)
+
+
+def _say_next(screens: Sequence[Screen]) -> None:
+    """A plan for the session that has most to show; none for those too short to tell."""
+    from contextecho.scoring import Outlook
+
+    long = [screen for screen in screens if screen.outlook is not Outlook.SHORT]
+    if not long:
+        say_next("sessions", "list")
+        return
+    best = max(long, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
     say_next("plan", best.path, "--target", "local")
 
 
@@ -89,8 +102,10 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 def _lines_of_json(folder: Path) -> Iterator[Path]:
     """Every .jsonl file that is not a sub-agent's: what is no session is named, not passed over."""
+    from contextecho.sessions import is_sub_agents
+
     for path in folder.rglob("*.jsonl"):
-        if not path.name.startswith("agent-") and "subagents" not in path.parts and path.is_file():
+        if not is_sub_agents(path) and path.is_file():
             yield path
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_path
+from contextecho.cli.finding import find_path, say_sub_agents
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_next, show
 from contextecho.errors import SessionError, UsageError
@@ -51,13 +51,14 @@ def list_sessions(path: Path | None, as_json: bool, limit: int) -> None:
         _print_list(rows)
     if len(found) > len(rows):
         say(f"{len(found) - len(rows)} older ones not shown (--limit {len(found)} shows all).")
+    say_sub_agents([] if path is None else [path])
     if warning:
         say(warning)
     if not found:
         raise _nothing_found(path)
     readable = [row for row in rows if row["error"] is None]
     if readable:
-        say_next("scan", max(readable, key=lambda row: row["steps"])["path"])
+        say_next("scan", readable[0]["path"])
 
 
 @command.command("show")

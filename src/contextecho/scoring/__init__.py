@@ -27,6 +27,7 @@ __all__ = [
     "Judging",
     "Measure",
     "Outcome",
+    "Outlook",
     "Rubric",
     "RunAnalysis",
     "ScoredCell",
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
-    from contextecho.scoring.screen import Screen, Shift, Voice, Window, screen_session
+    from contextecho.scoring.screen import Outlook, Screen, Shift, Voice, Window, screen_session
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -98,7 +99,7 @@ else:
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
-        "screen": ("Screen", "Shift", "Voice", "Window", "screen_session"),
+        "screen": ("Outlook", "Screen", "Shift", "Voice", "Window", "screen_session"),
     }
 
     def __getattr__(name: str) -> object:

@@ -11,8 +11,10 @@ from __future__ import annotations
 from contextecho.sessions.discovery import (
     FoundSession,
     discover,
+    is_sub_agents,
     retention_warning,
     session_roots,
+    sub_agent_files,
 )
 from contextecho.sessions.example import example_session
 from contextecho.sessions.model import (
@@ -45,7 +47,9 @@ __all__ = [
     "Turn",
     "discover",
     "example_session",
+    "is_sub_agents",
     "read_session",
     "retention_warning",
     "session_roots",
+    "sub_agent_files",
 ]

@@ -49,13 +49,26 @@ def discover(
     """All sessions below `roots` (default: this machine's), the newest first.
 
     Files are told by their first lines. Sub-agents' files belong to a session
-    and are not listed; nor are empty files, of which clients leave many.
+    and are not listed (`sub_agent_files` has them); nor are empty files, of
+    which clients leave many.
     """
-    if roots is None:
-        roots = [root / "projects" for root in session_roots(env)]
-    found = {path.resolve(): path for root in roots for path in _candidates(root)}
+    found = {path.resolve(): path for root in _folders(roots, env) for path in _candidates(root)}
     sessions = [session for path in found.values() if (session := _look_at(path)) is not None]
     return sorted(sessions, key=lambda session: (-session.modified, str(session.path)))
+
+
+def sub_agent_files(
+    roots: Sequence[Path] | None = None, env: Mapping[str, str] = os.environ
+) -> list[Path]:
+    """The files that `discover` passes over because their names say a sub-agent's."""
+    folders = _folders(roots, env)
+    found = {path.resolve(): path for folder in folders for path in folder.rglob("*.jsonl")}
+    return sorted(path for path in found.values() if is_sub_agents(path) and path.is_file())
+
+
+def is_sub_agents(path: Path) -> bool:
+    """Whether a file's name and place are those of a sub-agent's."""
+    return path.name.startswith("agent-") or "subagents" in path.parts
 
 
 def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = None) -> str | None:
@@ -70,6 +83,10 @@ def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = N
             "set cleanupPeriodDays in its settings.json, or copy what you want to keep."
         )
     return f"Claude Code deletes sessions after {days} days (cleanupPeriodDays)."
+
+
+def _folders(roots: Sequence[Path] | None, env: Mapping[str, str]) -> Sequence[Path]:
+    return [root / "projects" for root in session_roots(env)] if roots is None else roots
 
 
 def _candidates(root: Path) -> Iterator[Path]:
