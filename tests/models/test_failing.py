@@ -303,7 +303,6 @@ ODD_BODIES = (
     b'{"content": [], "usage": ' + DEEP,
     b"1" * 5000,
     b'{"error": {"code": ' + b"1" * 5000 + b"}}",
-    b'{"choices": [{"message": {"content": "\\ud800"}}]}',
     b'{"choices": [{"message": {"content": "\xff"}}]}',
 )
 
@@ -375,3 +374,31 @@ async def test_a_header_is_blotted_out_of_answers_when_it_can_be_a_secret(
     ):
         reply = await model.answer(request)
     assert reply.text == (f"I am {value}." if kept else "I am [key].")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("start", "said", "read"),
+    [(b"\xef\xbb\xbf", "Yes.", "Yes."), (b"", "Half \\ud83d.", "Half \ufffd.")],
+    ids=["byte order mark", "half a character"],
+)
+async def test_a_paid_answer_is_not_lost_for_a_sign(
+    ask: Ask, keys: str, target: str, start: bytes, said: str, read: str
+) -> None:
+    body = (
+        f'{{"choices": [{{"message": {{"content": "{said}"}}}}],'
+        f' "content": [{{"type": "text", "text": "{said}"}}]}}'
+    )
+    async with (
+        FakeProvider(raw=(200, start + body.encode())) as provider,
+        open_model(target, base_url=provider.url) as model,
+    ):
+        reply = await model.answer(ask(target))
+    assert isinstance(reply, Answer)
+    assert reply.text == read
+
+
+@pytest.mark.parametrize("target", ["mine/\udcff", "mine/a\nb", "mine/\x1b[31m"])
+def test_a_target_that_cannot_be_shown_is_none(target: str) -> None:
+    with pytest.raises(UsageError, match="is not a target"):
+        open_model(target, base_url="http://127.0.0.1:9/v1")

@@ -20,7 +20,7 @@ from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import foreign_answer
 from contextecho.models.model import Refusal, Reply, Truncated, Usage
 from contextecho.models.side import tokens, word
-from contextecho.models.wire import WireModel, answered
+from contextecho.models.wire import WireModel, answered, json_reader
 
 # The older of the two current versions: 2026-10-21 removed temperature and top_p for all models,
 # and the models of the paper's panel were sampled with them.
@@ -132,14 +132,14 @@ class _Reply(msgspec.Struct):
     usage: Any = None
 
 
-_decode = msgspec.json.Decoder(_Reply).decode
+_decode = json_reader(_Reply)
 
 
 def read_message(exchange: Exchange) -> Reply:
     """A 200 answer of the messages endpoint as a reply."""
     try:
         message = _decode(exchange.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, ValueError):
         return foreign_answer(exchange.body, "a message", exchange.seconds)
     text = "".join(block.text for block in message.content if block.type == "text")
     reason = word(message.stop_reason)

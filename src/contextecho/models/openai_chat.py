@@ -21,7 +21,7 @@ from contextecho.models.failures import error_in_body, foreign_answer
 from contextecho.models.model import Failed, FailureKind, Refusal, Reply, Truncated, Usage
 from contextecho.models.providers import Quirks, bridge_text
 from contextecho.models.side import tokens, word
-from contextecho.models.wire import WireModel, answered
+from contextecho.models.wire import WireModel, answered, json_reader
 
 _encode = msgspec.json.Encoder().encode
 _THINKING = re.compile(r"\s*<think>.*?(</think>\s*|\Z)", re.DOTALL)
@@ -155,14 +155,14 @@ class _Completion(msgspec.Struct):
     error: Any = None
 
 
-_decode = msgspec.json.Decoder(_Completion).decode
+_decode = json_reader(_Completion)
 
 
 def read_completion(exchange: Exchange, secrets: tuple[str, ...] = ()) -> Reply:
     """A 200 answer of a chat-completions endpoint as a reply."""
     try:
         completion = _decode(exchange.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, ValueError):
         return foreign_answer(exchange.body, "a chat completion", exchange.seconds)
     error = completion.error or (completion.choices[0].error if completion.choices else None)
     if error:

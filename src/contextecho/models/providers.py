@@ -93,7 +93,7 @@ def split_target(target: str) -> tuple[str, str]:
     Raises UsageError for anything else, saying how a target is written.
     """
     provider, _, model = target.partition("/")
-    if not provider or (not model and provider not in _OURS):
+    if not provider or (not model and provider not in _OURS) or not target.isprintable():
         raise UsageError(
             f"{target!r} is not a target",
             todo="write PROVIDER/MODEL, for example openai/gpt-4.1, local or simulated",

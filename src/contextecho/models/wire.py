@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -15,6 +17,9 @@ from contextecho.models.prefixes import PrefixCache
 from contextecho.models.providers import Quirks
 
 Head = TypeVar("Head")
+T = TypeVar("T")
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class WireModel(Model, Generic[Head]):
@@ -82,6 +87,24 @@ def _without(secrets: Sequence[str], reply: Reply) -> Reply:
     said = {name: getattr(reply, name) for name in ("text", "stop_reason", "served_model")}
     told = {name: blot(text, secrets) for name, text in said.items() if text}
     return reply if told.items() <= said.items() else msgspec.structs.replace(reply, **told)
+
+
+def json_reader(form: type[T]) -> Callable[[bytes], T]:
+    """Reads a body as `form`; a byte order mark or half a surrogate pair costs no answer.
+
+    What it returns raises `MsgspecError` or `ValueError` for a body that is no such document.
+    """
+    decode = msgspec.json.Decoder(form).decode
+
+    def read(body: bytes) -> T:
+        try:
+            return decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            value = json.loads(body.decode("utf-8-sig"))
+            whole = _HALF_CHARACTER.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+            return decode(whole.encode())
+
+    return read
 
 
 def answered(text: str, *, called_tool: bool, told: dict[str, Any]) -> Answer | Failed:
