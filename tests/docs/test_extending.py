@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 import pytest
@@ -13,8 +12,7 @@ import pytest
 from contextecho import plan, read_session
 from contextecho.errors import SessionError
 from contextecho.models.providers import Provider
-from contextecho.sessions import reading
-from contextecho.sessions.readers import READERS
+from contextecho.sessions import readers
 from contextecho.stimuli import load_battery
 from contextecho.studies import load_study
 from docs.pages import Page, page
@@ -29,15 +27,17 @@ def shown(desk: Path, lay_out: Callable[[Page], None]) -> Path:
 
 
 @pytest.fixture
-def notes(shown: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The reader of the page, in its place among the others."""
-    spec = importlib.util.spec_from_file_location("notes", shown / "notes.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(reading, "READERS", (*READERS, module))
-    return module
+def notes(shown: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reader of the page, as a package that is installed and names it."""
+    installed = shown / "notes-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: notes\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[contextecho.readers]\nnotes = notes\n")
+    monkeypatch.syspath_prepend(str(shown))
+    readers.readers.cache_clear()
+    yield
+    readers.readers.cache_clear()
+    sys.modules.pop("notes", None)
 
 
 def test_the_battery_is_asked_in_its_own_words(shown: Path):
@@ -64,7 +64,7 @@ def test_the_study_plans_its_four_arms_and_keeps_its_contrasts(shown: Path):
     assert len(cells.cells) == 240
 
 
-def test_the_reader_reads_and_its_session_can_be_planned_with(shown: Path, notes: ModuleType):
+def test_the_reader_reads_and_its_session_can_be_planned_with(shown: Path, notes: None):
     (shown / "a.notes").write_text(NOTES, encoding="utf-8")
     session = read_session("a.notes")
     assert (session.format, session.prompts, session.steps, session.row_turns) == ("notes", 2, 2, 4)
@@ -76,9 +76,7 @@ def test_the_reader_reads_and_its_session_can_be_planned_with(shown: Path, notes
     assert cells.snapshots[0].context.messages[1].text == "Hi. Ünïcode."
 
 
-def test_the_reader_leaves_other_formats_alone_and_refuses_monologues(
-    shown: Path, notes: ModuleType
-):
+def test_the_reader_leaves_other_formats_alone_and_refuses_monologues(shown: Path, notes: None):
     assert read_session("session.jsonl").format == "claude-code"
     (shown / "b.notes").write_text("you: Hello?\n", encoding="utf-8")
     with pytest.raises(SessionError, match="no message of a model"):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from contextecho.sessions import Kind
 from sessions.building import assistant, chained, queue, record, user
 
+KEPT_LOST = "kept messages that are not in the file"
 SUMMARY = "This session is being continued from a previous conversation that ran out of context."
 
 
@@ -88,6 +91,74 @@ def test_a_kept_segment_is_named_from_head_to_tail(read) -> None:
         assistant("e"),
     )
     assert session.compactions[0].kept == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"), [("before", "after"), ("b", "after"), ("before", "d"), ("hook", "after")]
+)
+def test_a_kept_segment_may_be_named_by_records_that_are_no_messages(
+    read, head: str, tail: str
+) -> None:
+    session = read(
+        *chained(
+            [
+                user("a", uuid="a"),
+                record("attachment", uuid="before", attachment={"type": "hook_success"}),
+                record("progress", uuid="hook"),
+                assistant("b", uuid="b"),
+                user("c"),
+                assistant("d", uuid="d"),
+                record("attachment", uuid="after", attachment={"type": "todo_reminder"}),
+            ]
+        ),
+        boundary(preservedSegment={"headUuid": head, "anchorUuid": "x", "tailUuid": tail}),
+        user(SUMMARY, isCompactSummary=True),
+        assistant("e"),
+    )
+    assert session.compactions[0].kept == (1, 2, 3)
+    assert KEPT_LOST not in {skipped.reason for skipped in session.skipped}
+
+
+def test_a_kept_segment_may_begin_with_a_queued_message(read) -> None:
+    queued = {"type": "queued_command", "prompt": "and tests", "commandMode": "prompt"}
+    session = read(
+        *chained(
+            [
+                user("a"),
+                assistant("b"),
+                record("attachment", uuid="head", attachment=queued),
+                assistant("d", uuid="tail"),
+            ]
+        ),
+        boundary(preservedSegment={"headUuid": "head", "anchorUuid": "x", "tailUuid": "tail"}),
+        user(SUMMARY, isCompactSummary=True),
+        assistant("e"),
+    )
+    assert [session.text(session.turns[n]) for n in session.compactions[0].kept] == [
+        "and tests",
+        "d",
+    ]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"preservedSegment": {"headUuid": "lost", "anchorUuid": "x", "tailUuid": "b"}},
+        {"preservedSegment": {"headUuid": "a", "anchorUuid": "x", "tailUuid": "lost"}},
+        {"preservedSegment": {"headUuid": "b", "anchorUuid": "x", "tailUuid": "a"}},
+        {"preservedMessages": {"uuids": ["lost"]}},
+    ],
+)
+def test_kept_messages_that_are_not_in_the_file_are_counted(read, metadata: Any) -> None:
+    session = read(
+        user("a", uuid="a"),
+        assistant("b", uuid="b"),
+        boundary(**metadata),
+        user(SUMMARY, isCompactSummary=True),
+        assistant("c"),
+    )
+    assert session.compactions[0].kept == ()
+    assert (KEPT_LOST, 1, 3) in [(s.reason, s.count, s.first_line) for s in session.skipped]
 
 
 def test_turns_taken_back_move_the_summary_with_them(read) -> None:

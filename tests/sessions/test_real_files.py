@@ -189,6 +189,11 @@ def test_a_microcompaction_does_not_break_the_conversation(folder: Path) -> None
     )
     assert session.full_compactions == ()
     assert {turn.segment for turn in session.turns} == {0}
+    assert len(event.cleared) == 11
+    answered = {turn.call_id: turn.line for turn in session.turns if turn.kind == "tool_result"}
+    assert [answered[call_id] for call_id in sorted(event.cleared, key=answered.__getitem__)] == [
+        19, 20, 25, 26, 29, 32, 36, 40, 44, 48, 52,
+    ]  # fmt: skip
 
 
 def test_remarks_that_live_only_in_the_queue_are_prompts(folder: Path) -> None:

@@ -84,9 +84,10 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
     tool: str | None = None  # name of the tool called or answering
     call_id: str | None = None  # links a tool result to its call
     is_error: bool = False
-    final: bool = False  # assistant text whose joined message calls no tool
+    final: bool = False  # assistant text whose joined message calls no tool and was not broken off
     abandoned: bool = False  # on a branch that a rewind left behind
     quoted: bool = False  # human words that the tool result just before already carries
+    broken_off: bool = False  # the model's message was aborted in mid-stream: a part of an answer
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +102,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     tokens_after: int | None = None
     summary: int | None = None  # index into `Session.turns` of the summary turn
     kept: tuple[int, ...] = ()  # indices of earlier turns that stayed verbatim after the summary
+    cleared: tuple[str, ...] = ()  # call ids of the results that a microcompaction cleared
     kind: CompactionKind = CompactionKind.FULL
 
 

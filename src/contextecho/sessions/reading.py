@@ -17,7 +17,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions.foreign import looks_like
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Session
-from contextecho.sessions.readers import READERS, Reader, chat
+from contextecho.sessions.readers import Reader, chat, readers
 from contextecho.sessions.stamp import unreadable
 
 _HEAD: Final = 1 << 16
@@ -65,9 +65,11 @@ def _read_head(path: Path) -> bytes:
 
 def _reader(path: Path, head: bytes, format: str | None) -> Reader:
     if format is not None:
-        if format in (by_name := {reader.NAME: reader for reader in READERS}):
-            return by_name[format]
-        raise SessionError(f"no such session format: {format}", todo=f"known: {', '.join(by_name)}")
+        named = next((reader for reader in readers() if format == reader.NAME), None)
+        if named is not None:
+            return named
+        known = ", ".join(reader.NAME for reader in readers())
+        raise SessionError(f"no such session format: {format}", todo=f"known: {known}")
     found = _fitting(path, head)
     if found is not None:
         return found
@@ -82,7 +84,7 @@ def _reader(path: Path, head: bytes, format: str | None) -> Reader:
 
 def _fitting(path: Path, head: bytes) -> Reader | None:
     """The reader for a file: told by its head, or by all of a document spread over lines."""
-    found = next((reader for reader in READERS if reader.sniff(head)), None)
+    found = next((reader for reader in readers() if reader.sniff(head)), None)
     if found is None and _is_spread_out(head) and not looks_like(head):
         # One message, or what stands before the first, can be longer than the head.
         found = chat if chat.sniff(path.read_bytes()) else None

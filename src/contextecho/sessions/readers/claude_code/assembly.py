@@ -2,14 +2,15 @@
 
 The one thing to know: `Assembly` sees each entry once and appends to `turns`; what
 only the end of the file can tell (final answers, abandoned branches, queued messages
-that turned up again) is settled in `finish`.
+that turned up again, answers that were withdrawn) is settled in `finish`.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -20,14 +21,18 @@ from contextecho.sessions.readers.claude_code.entries import UNREADABLE, Entry
 from contextecho.sessions.readers.claude_code.parts import (
     CALL,
     HUMAN,
+    MODEL,
     NOTHING_SAID,
     RESULT,
     Part,
 )
 from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
 from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA
+from contextecho.sessions.readers.claude_code.removal import Removal
 from contextecho.sessions.readers.claude_code.sidechains import Inside
 from contextecho.sessions.tally import Tally
+
+WITHDRAWN: Final = "answer that the client withdrew"
 
 
 class Assembly:
@@ -43,13 +48,15 @@ class Assembly:
         self._tools: dict[str, str] = {}
         self.session_id: str | None = None
         self.cwd: str | None = None
-        self.compactions = Compactions()
+        self.compactions = Compactions(tally)
         self._tally = tally
         self._branches = Branches()
         self._queue = MessageQueue()
         # session id -> message id -> ordinal
         self._ordinal_of: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._calls_tool = bytearray()  # by ordinal of the message
+        self._broken_off: set[int] = set()  # ordinals of messages
+        self._withdrawn: dict[str, None] = {}  # uuids of records
         self._said: set[int] = set()  # hashes of the parts of joined messages
         self._open_calls: dict[str, tuple[str, str | None]] = {}  # no result yet: id, tool
         self._step = self._prompt = 0
@@ -62,6 +69,8 @@ class Assembly:
             return
         if entry.is_row_turn:
             self.row_turn_lines.append(entry.line)
+        if entry.withdraws:
+            self._withdrawn.update(dict.fromkeys(entry.withdraws))
         if entry.is_sidechain:
             self.sidechains.add(entry)
             self._tally.add("sub-agent record", entry.line)
@@ -83,22 +92,38 @@ class Assembly:
         for number, turn in enumerate(turns):
             if turn.kind is spoken and not self._calls_tool[turn.message]:
                 turns[number] = replace(turn, final=True)
-        retracted = sorted(self._queue.retracted)
-        if retracted:
-            self.compactions.retract(retracted, turns)
-            turns = list(_without(turns, frozenset(retracted)))
+        if self._broken_off:
+            for number, turn in enumerate(turns):
+                if turn.message in self._broken_off:
+                    turns[number] = replace(turn, broken_off=True, final=False)
+        if gone := self._queue.retracted | self._withdraw():
+            removal = Removal(turns, gone)
+            self.compactions.remove(removal)
+            return tuple(removal.rest()), tuple(self.compactions.found)
         return tuple(turns), tuple(self.compactions.found)
+
+    def _withdraw(self) -> set[int]:
+        """The numbers of the turns whose words of the model were taken back; they are counted."""
+        turns = self.turns
+        withdrawn = {
+            number
+            for number in self._branches.turns_of(self._withdrawn, len(turns))
+            if turns[number].speaker is MODEL
+        }
+        records = groupby(sorted(withdrawn), lambda number: turns[number].span.offset)
+        for _, numbers in records:
+            self._tally.add(WITHDRAWN, turns[next(numbers)].line)
+        return withdrawn
 
     def _add_other(self, entry: Entry) -> None:
         """A record that is no message: tree node, boundary, attachment or unknown."""
-        repeated = entry.uuid in self._branches.nodes
-        self._branches.add_other(entry.uuid, entry.parent_uuid)
-        if repeated:
+        if entry.uuid in self._branches.nodes:
             self._tally.add("repeated record", entry.line)
-        elif not (
-            (entry.type == "system" and self._add_boundary(entry))
-            or (entry.type == "attachment" and self._add_queued_command(entry))
-        ):
+            return
+        if entry.type == "attachment" and self._add_queued_command(entry):
+            return
+        self._branches.add_other(entry.uuid, entry.parent_uuid)
+        if not (entry.type == "system" and self._add_boundary(entry)):
             self._tally.add(_reason_for(entry.type), entry.line)
 
     def _add_message(self, entry: Entry) -> None:
@@ -124,6 +149,8 @@ class Assembly:
         model = entry.model
         model = model and self.models.setdefault(model, model)
         self._step += is_new
+        if entry.broken_off:
+            self._broken_off.add(ordinal)
         self.compactions.answered()
         for number, part in enumerate(entry.parts):
             if self._is_repeat(ordinal, part):
@@ -179,6 +206,7 @@ class Assembly:
         message = Queued(entry)
         if not (message.by_human and self._queue.attached(message.text)):
             return False
+        self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), OTHER)
         self._add_injected(entry, entry)
         return True
 
@@ -277,13 +305,3 @@ def _reason_for(kind: str) -> str:
     if kind == "system":
         return "client notice"
     return f"unknown record type: {kind}"
-
-
-def _without(turns: list[Turn], gone: frozenset[int]) -> Iterator[Turn]:
-    """The turns without the retracted ones, whose prompts are no longer counted."""
-    fewer = 0
-    for number, turn in enumerate(turns):
-        if number in gone:
-            fewer += 1
-        else:
-            yield replace(turn, prompt=turn.prompt - fewer) if fewer else turn

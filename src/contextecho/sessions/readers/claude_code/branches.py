@@ -10,7 +10,7 @@ else that looks like a fork (progress, parallel calls, notices) is none.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from contextecho.sessions.model import Turn
@@ -47,18 +47,32 @@ class Branches:
         self._first_turn.append(turn)
         self._moves.append(move)
 
-    def turns_of(self, uuids: Sequence[str], total: int) -> Iterator[int]:
+    def turns_of(self, uuids: Iterable[str], total: int) -> Iterator[int]:
         """The turns of these messages, of `total` turns."""
         for uuid in uuids:
             if (node := self.nodes.get(uuid, _ROOT)) >= 0:
                 yield from self._range(node, total)
 
     def turns_between(self, head: str, tail: str, total: int) -> range:
-        """The turns from one message to another, both included, in file order."""
-        first, last = self.nodes.get(head, _ROOT), self.nodes.get(tail, _ROOT)
+        """The turns from one message to another, both included, in file order.
+
+        Where a record that is no message is named, the nearest message is meant: for the
+        head the one that follows on the way to the tail, for the tail the one above.
+        """
+        first, last = self.nodes.get(head, _ROOT), self._node(tail)
+        if first < 0 and head in self.nodes:
+            first = self._next_below(self._node(head), last)
         if first < 0 or last < first:
             return range(0)
         return range(self._first_turn[first], self._range(last, total).stop)
+
+    def _next_below(self, above: int, node: int) -> int:
+        """The message that follows `above` on the way to `node`; the root where none does."""
+        if node <= above:
+            return _ROOT
+        while self._above[node] > above:
+            node = self._above[node]
+        return node
 
     def abandoned(self, turns: Sequence[Turn]) -> Iterator[int]:
         """The numbers of the turns on branches that a rewind left behind."""

@@ -7,20 +7,24 @@ middle of a file or as the first thing in a new one.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.model import Compaction, CompactionKind, Turn
+from contextecho.sessions.model import Compaction, CompactionKind
 from contextecho.sessions.readers.claude_code.branches import Branches
 from contextecho.sessions.readers.claude_code.records import CompactMetadata
+from contextecho.sessions.readers.claude_code.removal import Removal
+from contextecho.sessions.tally import Tally
+
+KEPT_LOST: Final = "kept messages that are not in the file"
 
 
 class Compactions:
     """The compactions of a session, and the number of the segment being read."""
 
-    def __init__(self) -> None:
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
         self.found: list[Compaction] = []
         self.segment = 0
         self._open: int | None = None  # boundary whose summary has not come yet
@@ -35,6 +39,9 @@ class Compactions:
         """The client replaced the conversation; a summary follows."""
         said = said or CompactMetadata()
         self.segment += 1
+        kept = _kept(said, branches, turns)
+        if kept == () and (said.preserved_messages or said.preserved_segment):
+            self._tally.add(KEPT_LOST, here.line)
         self._open = len(self.found)
         self.found.append(
             replace(
@@ -42,7 +49,7 @@ class Compactions:
                 trigger=said.trigger,
                 tokens_before=said.pre_tokens,
                 tokens_after=said.post_tokens,
-                kept=_kept(said, branches, turns),
+                kept=kept,
             )
         )
 
@@ -57,6 +64,7 @@ class Compactions:
                 trigger=said.trigger,
                 tokens_before=before,
                 tokens_after=after,
+                cleared=said.compacted_tool_ids,
                 kind=CompactionKind.MICRO,
             )
         )
@@ -79,15 +87,16 @@ class Compactions:
         """The model went on: a summary that has not come by now will not come."""
         self._open = None
 
-    def retract(self, gone: Sequence[int], turns: Sequence[Turn]) -> None:
-        """Turns that are taken out again: later numbers and counts move down."""
-        prompts = [turns[number].prompt for number in gone]
+    def remove(self, removal: Removal) -> None:
+        """Turns are taken out again: numbers and counts move down."""
         for index, compaction in enumerate(self.found):
+            summary = compaction.summary
             self.found[index] = replace(
                 compaction,
-                prompt=compaction.prompt - bisect_left(prompts, compaction.prompt + 1),
-                summary=_moved(compaction.summary, gone),
-                kept=tuple(_moved_down(n, gone) for n in compaction.kept if n not in gone),
+                step=removal.step(compaction.step),
+                prompt=removal.prompt(compaction.prompt),
+                summary=None if summary is None else removal.number(summary),
+                kept=removal.numbers(compaction.kept),
             )
 
 
@@ -99,12 +108,3 @@ def _kept(said: CompactMetadata, branches: Branches, turns: int) -> tuple[int, .
     if segment is not None and segment.head_uuid and segment.tail_uuid:
         return tuple(branches.turns_between(segment.head_uuid, segment.tail_uuid, turns))
     return ()
-
-
-def _moved(number: int | None, gone: Sequence[int]) -> int | None:
-    return None if number is None else _moved_down(number, gone)
-
-
-def _moved_down(number: int, gone: Sequence[int]) -> int:
-    """The number of a turn after the earlier ones in `gone` are taken out."""
-    return number - bisect_left(gone, number)

@@ -53,6 +53,8 @@ class Entry(Struct, array_like=True, gc=False):
     subtype: str | None = None
     compaction: CompactMetadata | None = None
     operation: str | None = None
+    withdraws: tuple[str, ...] = ()  # records whose words of the model this one takes back
+    broken_off: bool = False  # an answer that the client aborted in mid-stream
 
 
 def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int]) -> Iterator[Entry]:
@@ -106,8 +108,11 @@ def _look_inside(entry: Entry, record: Record) -> None:
     entry.parts = parts_of(record, entry.unknown)
     for part in entry.parts:
         part.forget(keep_text=part.kind is _USER)
+    if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
+        entry.withdraws = taken_back
     if record.type in ("user", "assistant"):
         entry.left_out = _left_out(record, entry.parts)
+        entry.broken_off = record.is_aborted_mid_stream is True
     else:
         entry.subtype = record.subtype
         entry.operation = record.operation

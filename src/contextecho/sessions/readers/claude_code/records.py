@@ -57,6 +57,7 @@ class CompactMetadata(Struct, gc=False, rename="camel"):
     pre_tokens: int | None = None
     post_tokens: int | None = None
     tokens_saved: int | None = None  # of a microcompaction
+    compacted_tool_ids: tuple[str, ...] = ()  # of a microcompaction: the calls it cleared
     preserved_messages: PreservedMessages | None = None
     preserved_segment: PreservedSegment | None = None
 
@@ -100,6 +101,9 @@ class Record(Struct, gc=False, rename="camel"):
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
+    is_aborted_mid_stream: bool | None = None
+    supersedes_uuids: tuple[str, ...] | None = None
+    retracted_message_uuids: tuple[str, ...] | None = None
     origin: Origin | None = None
     prompt_source: str | None = None
     plan_content: str | None = None
