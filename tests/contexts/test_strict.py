@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +21,14 @@ from contextecho.contexts import (
 )
 from contextecho.contexts.wording import wording
 from contextecho.errors import UsageError
-from contextecho.sessions import Kind, Session, Speaker
+from contextecho.sessions import (
+    Compaction,
+    CompactionKind,
+    Kind,
+    Session,
+    Speaker,
+    read_session,
+)
 from contexts.made_up import Row, called, result, said, session, summary, thought, user
 from contexts.validity import assert_valid
 
@@ -119,6 +129,61 @@ def test_a_step_is_an_assistant_message_with_its_calls_and_their_results() -> No
         "type": "object",
         "properties": {"path": {"type": "string"}},
     }
+
+
+CLEARED = "[Old tool result content cleared]"  # as several public descriptions of the client say
+
+
+def test_results_that_a_microcompaction_cleared_are_shown_as_the_clients_mark(
+    shared: Path,
+) -> None:
+    made = read_session(
+        shared / "sessions" / "claude-code" / "entire-99f72ee73a-0-microcompact.jsonl"
+    )
+
+    def results(place: str, **choices: object) -> list[str]:
+        return [text for role, text in shown(made, place, **choices) if role == "tool"]
+
+    # The boundary is line 199; all eleven results it names lie before (lines 19 to 52).
+    before, after = results("line:198", budget=100_000), results("line:199", budget=100_000)
+    assert before.count(CLEARED) == 0
+    assert after.count(CLEARED) == 11
+    kept = list(zip(before, after, strict=True))
+    assert all(new in (old, CLEARED) for old, new in kept)
+    # The client counts four characters a token, and says that it saved 20,801 tokens.
+    gone = sum(map(len, before)) - sum(map(len, after)) + 11 * len(CLEARED)
+    assert gone == pytest.approx(4 * 20_801, rel=0.001)
+
+
+def test_results_that_were_cleared_hold_no_characters_when_the_prefix_is_loaded() -> None:
+    rows = [user("go")]
+    for number in range(20):
+        rows += [called(f"c{number}"), result(f"c{number}", "x" * 5000)]
+    made = session(*rows, said("done"))
+    (position,) = find_positions(made, "last")
+    micro = Compaction(
+        line=len(made.turns),
+        row_turn=made.row_turns,
+        step=made.steps,
+        prompt=made.prompts,
+        cleared=tuple(f"c{number}" for number in range(20)),
+        kind=CompactionKind.MICRO,
+    )
+    made = msgspec.structs.replace(made, compactions=(micro,))
+    taken = take_snapshot(made, position, STRICT, counter=COUNTER, budget=1500)
+    assert taken.dropped_turns == 0
+    assert [m.text for m in taken.context.messages if m.role == "tool"] == [CLEARED] * 20
+
+
+def test_the_sessions_own_system_prompt_stands_under_strict_unless_another_is_given() -> None:
+    made = msgspec.structs.replace(session(user("ahoy"), said("Arr.")), system="Be a pirate.")
+    assert snapshot_at(made).context.system == "Be a pirate."
+    assert snapshot_at(made, system="Be mine.").context.system == "Be mine."
+    published = load_protocol("published")
+    (position,) = find_positions(made, "last")
+    taken = take_snapshot(made, position, published, counter=COUNTER)
+    assert taken.context.system == published.system
+    assert snapshot_at(session(user("ahoy"), said("Arr."))).context.system == STRICT.system
 
 
 def test_human_text_between_a_call_and_its_result_follows_the_result() -> None:

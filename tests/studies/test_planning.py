@@ -112,6 +112,25 @@ def test_what_the_session_could_not_give_is_in_the_notes(long_session: Session) 
     assert all("\n" not in note for note in made.notes)
 
 
+def test_a_plan_says_whose_system_prompt_stands_and_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(
+        '[{"role": "system", "content": "Be a pirate."}, {"role": "user", "content": "hi"},'
+        ' {"role": "assistant", "content": "Arr."}]'
+    )
+
+    def made(**choices: Any) -> tuple[set[str | None], str, bool]:
+        taken = plan(read_session(path), positions="last", **choices)
+        said = any("system prompt of all arms is the session's own" in n for n in taken.notes)
+        return {context.system for context in taken.contexts.values()}, taken.protocol.system, said
+
+    assert made() == ({"Be a pirate."}, "Be a pirate.", True)
+    assert made(system="Be mine.") == ({"Be mine."}, "Be mine.", False)
+    (published,), stored, said = made(protocol="published")
+    assert published == stored != "Be a pirate."
+    assert not said
+
+
 def test_a_budget_that_no_prefix_fits_is_said_with_what_the_prefix_holds(
     long_session: Session,
 ) -> None:

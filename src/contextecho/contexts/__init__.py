@@ -42,7 +42,7 @@ from contextecho.contexts.protocol import (
 )
 from contextecho.contexts.published import published_text
 from contextecho.contexts.rendering import readable
-from contextecho.contexts.snapshot import take_snapshot
+from contextecho.contexts.snapshot import system_prompt, take_snapshot
 from contextecho.contexts.tokens import (
     EstimateCounter,
     TokenCounter,
@@ -90,6 +90,7 @@ __all__ = [
     "protocol_ids",
     "published_text",
     "readable",
+    "system_prompt",
     "take_snapshot",
     "written_anchor",
 ]

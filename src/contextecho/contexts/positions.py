@@ -215,7 +215,7 @@ def _merge(wishes: Sequence[_Wish], notes: list[str]) -> list[_Wish]:
 
 def _position(session: Session, lines: Sequence[int], wish: _Wish, order: int) -> Position:
     assert 1 <= wish.row_turn <= session.row_turns, wish
-    line = wish.line or session.row_turn_lines[wish.row_turn - 1]
+    line = wish.line or _line_of(session, wish.row_turn)
     before = session.turns[: bisect_right(lines, line)]
     return Position(
         label=f"P{order:02d}_{wish.name}",
@@ -226,6 +226,15 @@ def _position(session: Session, lines: Sequence[int], wish: _Wish, order: int) -
         segment=sum(c.line <= line for c in session.full_compactions),
         order=order,
     )
+
+
+def _line_of(session: Session, row_turn: int) -> int:
+    """The line of a row turn; the last one takes with it what follows, results of tools above all.
+
+    They are no row turns, and "the end" means the end.
+    """
+    line = session.row_turn_lines[row_turn - 1]
+    return max(line, session.turns[-1].line) if row_turn == session.row_turns else line
 
 
 def _extent(session: Session) -> str:

@@ -9,14 +9,15 @@ What the model was shown is replayed: text by the human and by the harness
 (command output, notifications, interrupts, skill bodies), assistant text, calls
 and results. Thinking is left out; so are results without a call, calls whose
 result lies after the fork, human words that the result before them carries too,
-and branches that a rewind left behind.
+and branches that a rewind left behind. Of a result that the client cleared before
+the fork, its mark is shown.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 import msgspec
@@ -94,15 +95,30 @@ def summary_turn(session: Session, position: Position) -> Turn | None:
     return session.turns[opened.summary] if opened and opened.summary is not None else None
 
 
+def cleared_results(session: Session, position: Position) -> frozenset[str]:
+    """The call ids of the tool results that the client cleared before `position`."""
+    return frozenset(
+        call_id
+        for compaction in session.compactions
+        if compaction.line <= position.line
+        for call_id in compaction.cleared
+    )
+
+
 def replay(
-    turns: Sequence[Turn], contents: Iterable[Content], *, first: int = 0
+    turns: Sequence[Turn],
+    contents: Iterable[Content],
+    *,
+    first: int = 0,
+    cleared: Set[str | None] = frozenset(),
 ) -> tuple[Block, ...]:
     """Turns with their contents as blocks, empty ones left out.
 
     Records of one assistant message are joined even where results or human text
     stand between them in the file; such text then follows the results. Call ids
     are numbered anew, nine letters and digits, so that every wire format takes
-    them. `first` is the index of `turns[0]`.
+    them. `first` is the index of `turns[0]`, `cleared` the call ids of results of which
+    only the client's mark is left.
     """
     drafts: list[_Draft] = []
     speaking: dict[int, _Draft] = {}
@@ -112,9 +128,10 @@ def replay(
             asked = open_calls.pop(turn.call_id, None)
             if asked:
                 owner, call = asked
+                text = wording().cleared if turn.call_id in cleared else content.text
                 owner.results[call.id] = Message(
                     role="tool",
-                    text=content.text if content.text.strip() else wording().no_output,
+                    text=text if text.strip() else wording().no_output,
                     call_id=call.id,
                     is_error=turn.is_error,
                 )

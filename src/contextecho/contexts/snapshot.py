@@ -7,7 +7,7 @@ paper's 30,000 characters of transcript, and the summary is what goes first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -18,6 +18,7 @@ from contextecho.contexts.published import published_prefix
 from contextecho.contexts.rendering import render
 from contextecho.contexts.replay import (
     Block,
+    cleared_results,
     last_compaction,
     replay,
     summary_turn,
@@ -57,7 +58,7 @@ def take_snapshot(
     """What the model has before it at `position`.
 
     `budget` (in the protocol's unit), `rendering` and `system` (the deployer's
-    own system prompt) replace the protocol's. Raises UsageError for a budget
+    own system prompt, see `system_prompt`) replace the protocol's. Raises UsageError for a budget
     below 1 or a rendering the protocol does not have, SessionError when the
     file changed.
     """
@@ -68,7 +69,7 @@ def take_snapshot(
         )
     counter = CountedOnce(counter)
     chosen = rendering or protocol.rendering
-    prompt = protocol.system if system is None else system
+    prompt = system_prompt(session, protocol, system)
     if protocol.budget_unit is Unit.CHARACTERS:
         if chosen is not Rendering.QUOTED:
             raise UsageError(
@@ -90,6 +91,17 @@ def take_snapshot(
         summary_kept=prefix.summary_kept,
         dropped_turns=prefix.dropped_turns,
     )
+
+
+def system_prompt(session: Session, protocol: Protocol, given: str | None = None) -> str:
+    """The system prompt of all arms: the one given, the session's own, the protocol's.
+
+    The session's own is for `strict`, where its format keeps one; `published` has its own.
+    """
+    if given is not None:
+        return given
+    kept = session.system if protocol.budget_unit is Unit.TOKENS else None
+    return kept or protocol.system
 
 
 def _replay_strict(
@@ -115,8 +127,10 @@ def _replay_strict(
     summary = summary_turn(session, position)
     summary_text = session.text(summary) if summary else ""
     turns = turns_in_view(session, position)
-    first = _first_loaded(turns, room * _CHARS_PER_TOKEN)
-    blocks = replay(turns[first:], session.contents(turns[first:]), first=first)
+    cleared = cleared_results(session, position)
+    first = _first_loaded(turns, room * _CHARS_PER_TOKEN, cleared)
+    contents = session.contents(turns[first:])
+    blocks = replay(turns[first:], contents, first=first, cleared=cleared)
 
     def fill(opening: str) -> tuple[Context, list[Block]]:
         """The context that begins with `opening`, and its blocks; too long only if it must be."""
@@ -146,15 +160,17 @@ def _replay_strict(
     )
 
 
-def _first_loaded(turns: Sequence[Turn], chars: int) -> int:
+def _first_loaded(turns: Sequence[Turn], chars: int, cleared: Set[str | None]) -> int:
     """Index of the first of the last turns that together hold `chars` characters.
 
-    It goes on back to the beginning of a message, so that no result loses its call.
+    Results that were `cleared` hold none. It goes on back to the beginning of a message,
+    so that no result loses its call.
     """
     index = len(turns)
     while index > 0 and chars > 0:
         index -= 1
-        chars -= turns[index].chars
+        is_cleared = turns[index].kind is Kind.TOOL_RESULT and turns[index].call_id in cleared
+        chars -= 0 if is_cleared else turns[index].chars
     while index > 0 and (
         turns[index].kind is Kind.TOOL_RESULT or turns[index].message == turns[index - 1].message
     ):

@@ -34,6 +34,7 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     opening: str  # the first user message, where the history does not begin with one
     cut: str  # in the middle of a shortened text; {chars} is what is missing
     no_output: str  # a tool result without text
+    cleared: str  # a tool result that the client cleared from the context
     tool: str  # description of every declared tool
     control_tool: ControlTool
     call: str  # a call as text: {name}, {arguments}

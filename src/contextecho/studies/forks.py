@@ -22,6 +22,7 @@ from contextecho.contexts import (
     choose_positions,
     context_tokens,
     load_anchor,
+    system_prompt,
     take_snapshot,
 )
 from contextecho.sessions import Session
@@ -97,9 +98,15 @@ def take_forks(
         counter=counter.name,
         notes=(
             *choice.notes,
+            *_system_notes(session, protocol, system),
             *_notes(snapshots, ratios, budget or protocol.budget, protocol.budget_unit),
         ),
     )
+
+
+def _system_notes(session: Session, protocol: Protocol, given: str | None) -> Iterator[str]:
+    if given is None and system_prompt(session, protocol) == session.system:
+        yield "the system prompt of all arms is the session's own (--system FILE for another)"
 
 
 def _notes(

@@ -24,6 +24,7 @@ from contextecho.contexts import (
     parse_arm,
     parse_placement,
     parse_rendering,
+    system_prompt,
 )
 from contextecho.counting import counted
 from contextecho.errors import UsageError
@@ -94,7 +95,7 @@ def make_plan(
     notes += (*forks.notes, *_wording_notes(study, asked))
     return Plan(
         study=study,
-        protocol=rules,
+        protocol=msgspec.structs.replace(rules, system=system_prompt(session, rules, system)),
         session=session.id,
         session_sha256=session.sha256,
         session_path=make_visible(str(session.path)),  # a name need not be UTF-8
