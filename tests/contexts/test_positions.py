@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.contexts import choose_positions, find_positions
+from contextecho.contexts import (
+    EstimateCounter,
+    choose_positions,
+    find_positions,
+    load_protocol,
+    take_snapshot,
+)
 from contextecho.contexts.positions import even_indices
 from contextecho.errors import SessionError, UsageError
 from contextecho.sessions import Session, read_session
@@ -285,3 +291,11 @@ def test_positions_are_in_order_unique_and_inside(
         assert position.step == max(turn.step for turn in before)
         assert position.prompt == max(turn.prompt for turn in before)
         assert position.segment == sum(c.line <= position.line for c in made.full_compactions)
+
+
+def test_the_end_is_the_end_also_behind_the_last_row_turn() -> None:
+    read = session(user("Look."), called("t1"), result("t1", "a.py"))
+    (last,) = find_positions(read, "last")
+    assert (last.row_turn, last.line) == (2, 3)
+    shown = take_snapshot(read, last, load_protocol("strict"), counter=EstimateCounter())
+    assert [message.role for message in shown.context.messages] == ["user", "assistant", "tool"]

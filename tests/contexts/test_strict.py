@@ -205,7 +205,8 @@ def test_a_result_without_a_call_and_a_call_without_a_result_are_not_shown() -> 
 
 
 def test_a_call_whose_result_lies_after_the_fork_is_dropped_with_its_part() -> None:
-    made = session(user("go"), said("Now.", message=1), called("a", message=1), result("a", "x"))
+    rows = (user("go"), said("Now.", message=1), called("a", message=1), result("a", "x"))
+    made = session(*rows, said("Done."))
     assert shown(made, "3") == [("user", "go"), ("assistant", "Now.")]
     assert [role for role, _ in shown(made, "line:4")] == ["user", "assistant", "tool"]
 
