@@ -34,6 +34,9 @@ def test_verdicts_that_nobody_can_read_are_no_success(terminal: Terminal, chat: 
     [
         (("--budget", ""), "not a budget"),
         (("--judge", ""), "'' is not a target"),
+        (("-j", "a/b", "--judge", "c/d"), "one --judge a call"),
+        (("--replicates", "3000000"), "a plan holds at most 5,000,000"),
+        (("--target", "mine/\x07"), "is not a target"),
         (("--timeout", "nan"), "nan is no number of seconds"),
         (("-o", "report.pdf"), "does not say which format"),
         (("-o", "nowhere/report.html"), "cannot write the report there"),

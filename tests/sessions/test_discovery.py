@@ -83,3 +83,18 @@ def test_the_thirty_days_are_said_unless_the_setting_says_otherwise(home: Path) 
     assert "365 days" in (retention_warning({}, home=home) or "")
     settings.write_text("{broken")
     assert "30 days" in (retention_warning({}, home=home) or "")
+
+
+def test_what_cannot_be_read_is_named_and_hides_nothing_else(home: Path) -> None:
+    folder = home / ".claude" / "projects"
+    (folder / "loop.jsonl").symlink_to("loop.jsonl")
+    os.mkfifo(folder / "pipe.jsonl")
+    unread: list[str] = []
+    found = discover([folder, home / "gone"], on_unread=lambda error: unread.append(str(error)))
+    assert [session.path.stem for session in found] == ["new", "old"]
+    assert unread == [f"{folder}/loop.jsonl: cannot be read: too many levels of symbolic links"]
+
+
+def test_a_client_folder_of_an_unknown_user_is_no_folder(tmp_path: Path) -> None:
+    env = {"CLAUDE_CONFIG_DIR": "~nobody-of-this-name/x", "HOME": str(tmp_path)}
+    assert discover(env=env) == []

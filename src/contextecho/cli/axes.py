@@ -19,14 +19,22 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _only_one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str:
+    """One judge a call; click would silently keep the last."""
+    if len(given) > 1:
+        raise click.UsageError("one --judge a call: give the same command again with the other")
+    return given[0] if given else "none"
+
+
 _OPTIONS = (
     click.argument("session"),
     click.option(
         "--target", "-t", "targets", multiple=True, required=True, metavar="PROVIDER/MODEL",
         help="Who is asked: openai/gpt-4.1, local, simulated, ... May be given several times.",
     ),
-    click.option("--judge", "-j", default="none", show_default=True, metavar="PROVIDER/MODEL",
-                 help="Who scores the register; none leaves the judge-free measures."),
+    click.option("--judge", "-j", multiple=True, callback=_only_one, metavar="PROVIDER/MODEL",
+                 help="Who scores the register. None unless named: measures without a judge."),
     click.option("--study", default="trajectory", show_default=True,
                  help="Catalog id or TOML file."),
     click.option("--positions", metavar="POLICY",
@@ -95,7 +103,7 @@ def words_given(context: click.Context) -> list[str]:
         if source is not click.core.ParameterSource.COMMANDLINE or option.name == "as_json":
             continue
         value = context.params[option.name or ""]
-        for one in value if option.multiple else [value]:
+        for one in value if isinstance(value, tuple) else [value]:
             words += (
                 [str(one)] if isinstance(option, click.Argument) else [option.opts[0], str(one)]
             )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from contextecho.cli.printing import say
 from contextecho.counting import counted
+from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
+    from contextecho.errors import SessionError
     from contextecho.scoring import RunAnalysis
     from contextecho.sessions import Session
 
@@ -44,6 +46,11 @@ def say_sub_agents(folders: Sequence[Path]) -> None:
     if files:
         passed_over = counted(len(files), "file")
         say(f"{passed_over} of sub-agents (agent-*) not listed: name one to see it")
+
+
+def say_unread(error: SessionError) -> None:
+    """Name a folder or file that was found and cannot be read."""
+    say(one_line(str(error)))
 
 
 def find_analysis(run: str, store: Path, *, judge: str | None = None) -> RunAnalysis:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_path, say_sub_agents
+from contextecho.cli.finding import find_path, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.counting import counted
@@ -93,7 +93,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            sessions = {session.path for session in discover([path])}
+            sessions = {session.path for session in discover([path], on_unread=say_unread)}
             found |= dict.fromkeys(sorted(sessions | set(_lines_of_json(path))))
         else:
             found[path] = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_path, say_sub_agents
+from contextecho.cli.finding import find_path, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_next, show
 from contextecho.errors import SessionError, UsageError
@@ -42,7 +42,7 @@ def list_sessions(path: Path | None, as_json: bool, limit: int) -> None:
 
     if path is not None and not path.exists():
         raise SessionError("no such file or directory", where=str(path))
-    found = discover(None if path is None else [path])
+    found = discover(None if path is None else [path], on_unread=say_unread)
     rows = [_row(session) for session in found[:limit]]
     warning = retention_warning() if path is None else None
     if as_json:

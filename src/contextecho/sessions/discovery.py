@@ -7,14 +7,16 @@ settings say otherwise, so a session worth measuring should be copied away.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.reading import format_of
+from contextecho.sessions.stamp import unreadable
 
 DEFAULT_RETENTION_DAYS: Final = 30
 
@@ -38,22 +40,32 @@ def session_roots(
     """
     home = home or Path(env.get("HOME") or Path.home())
     named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",")]
-    folders = [Path(part).expanduser() for part in named if part]
+    folders = [Path(os.path.expanduser(part)) for part in named if part]  # noqa: PTH111 (never raises)
     folders += [home / ".claude", home / ".config" / "claude"]
     return tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
 
 
 def discover(
-    roots: Sequence[Path] | None = None, env: Mapping[str, str] = os.environ
+    roots: Sequence[Path] | None = None,
+    env: Mapping[str, str] = os.environ,
+    *,
+    on_unread: Callable[[SessionError], None] = lambda _: None,
 ) -> list[FoundSession]:
     """All sessions below `roots` (default: this machine's), the newest first.
 
     Files are told by their first lines. Sub-agents' files belong to a session
     and are not listed (`sub_agent_files` has them); nor are empty files, of
-    which clients leave many.
+    which clients leave many. `on_unread` is told of folders and files that cannot be read.
     """
-    found = {path.resolve(): path for root in _folders(roots, env) for path in _candidates(root)}
-    sessions = [session for path in found.values() if (session := _look_at(path)) is not None]
+
+    def missed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # a client that has kept nothing yet
+            on_unread(unreadable(Path(error.filename or "?"), error))
+
+    folders = _folders(roots, env)
+    found = {os.path.realpath(p): p for folder in folders for p in _candidates(folder, missed)}
+    looked = (_look_at(path, missed) for path in found.values())
+    sessions = [session for session in looked if session is not None]
     return sorted(sessions, key=lambda session: (-session.modified, str(session.path)))
 
 
@@ -62,7 +74,7 @@ def sub_agent_files(
 ) -> list[Path]:
     """The files that `discover` passes over because their names say a sub-agent's."""
     folders = _folders(roots, env)
-    found = {path.resolve(): path for folder in folders for path in folder.rglob("*.jsonl")}
+    found = {os.path.realpath(p): p for folder in folders for p in folder.rglob("*.jsonl")}
     return sorted(path for path in found.values() if is_sub_agents(path) and path.is_file())
 
 
@@ -89,23 +101,24 @@ def _folders(roots: Sequence[Path] | None, env: Mapping[str, str]) -> Sequence[P
     return [root / "projects" for root in session_roots(env)] if roots is None else roots
 
 
-def _candidates(root: Path) -> Iterator[Path]:
+def _candidates(root: Path, missed: Callable[[OSError], None]) -> Iterator[Path]:
     """Files below `root` that may be sessions; `root` itself if it is a file."""
     if root.is_file():
         yield root
         return
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in os.walk(root, onerror=missed):
         folders[:] = sorted(name for name in folders if name != "subagents")
         for name in sorted(files):
             if name.endswith((".jsonl", ".json")) and not name.startswith("agent-"):
                 yield Path(folder) / name
 
 
-def _look_at(path: Path) -> FoundSession | None:
+def _look_at(path: Path, missed: Callable[[OSError], None]) -> FoundSession | None:
     try:
         status = path.stat()
         format = format_of(path) if status.st_size else None
-    except OSError:
+    except OSError as error:
+        missed(OSError(error.errno, error.strerror, str(path)))
         return None
     if format is None:
         return None

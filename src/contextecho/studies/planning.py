@@ -34,6 +34,9 @@ from contextecho.studies.forks import take_forks
 from contextecho.studies.model import Cell, Plan, Study
 from contextecho.untrusted import make_visible
 
+MOST_CELLS = 5_000_000
+"""A plan holds its cells; more than these would fill a machine's memory."""
+
 
 def make_plan(
     study: Study,
@@ -131,6 +134,13 @@ def _cells(
     batteries: Mapping[str, Battery],
 ) -> tuple[Cell, ...]:
     """Every cell, so that those of one target and one prefix stand together."""
+    questions = list(_questions(batteries, study.paraphrases))
+    count = len(targets) * len(prefixes) * len(questions) * study.replicates
+    if count > MOST_CELLS:
+        raise UsageError(
+            f"this makes {count:,} cells, and a plan holds at most {MOST_CELLS:,}",
+            todo="ask less: fewer replicates, wordings, positions or targets",
+        )
     shared: dict[str, list[tuple[str, Arm]]] = {}
     for place, prefix in prefixes.items():
         shared.setdefault(prefix, []).append(place)
@@ -149,7 +159,7 @@ def _cells(
         )
         for target, (prefix, places) in product(targets, shared.items())
         for position, arm in places
-        for battery, stimulus, paraphrase in _questions(batteries, study.paraphrases)
+        for battery, stimulus, paraphrase in questions
         for replicate in range(study.replicates)
     )
 
