@@ -59,9 +59,7 @@ def _bundled_bytes(battery_id: str) -> bytes:
 
 def _file_bytes(path: Path) -> bytes:
     try:
-        if path.exists() and not (
-            path.is_file() or path.is_dir()
-        ):  # a pipe could keep us waiting for ever
+        if path.is_fifo() or path.is_char_device():  # could keep us waiting for ever
             raise OSError(EINVAL, "not a regular file")
         return path.read_bytes()
     except OSError as error:
