@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from contextecho.contexts import Context, Decoding, Message, Request
-from contextecho.models import local_status, serving_of
+from contextecho.models import asking_notes, local_status, serving_of
 
 REQUEST = Request(
     target="a/b",
@@ -43,3 +43,18 @@ def test_the_embedded_model_names_its_weights_and_what_is_done_to_its_output() -
     serving = serving_of("local")
     assert "b179c9523d0e" in serving  # as in local_model.md, section 1
     assert "+3 on the logit" in serving
+
+
+@pytest.mark.parametrize(
+    ("target", "reasons"),
+    [
+        ("openai/gpt-5", True),
+        ("openai/gpt-5-chat-latest", False),
+        ("openai/o4-mini", True),
+        ("openai/gpt-4.1", False),
+        ("google/gemini-2.5-pro", True),
+        ("google/gemini-2.5-flash-lite", False),
+    ],
+)
+def test_a_plan_says_when_thoughts_use_up_the_reply(target: str, reasons: bool) -> None:
+    assert any("thinks before it answers" in note for note in asking_notes(target)) is reasons

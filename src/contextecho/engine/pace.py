@@ -19,7 +19,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     attempts: int = ATTEMPTS  # for each request, the first one included
     first_delay: float = 1.0  # before the second attempt; doubled each time
-    longest_delay: float = 60.0  # for back-off and for `retry-after`
+    longest_delay: float = 60.0  # for back-off
+    longest_wait: float = 900.0  # that a `retry-after` may ask for
     concurrency: int = 8  # calls at once to one target, to begin with
     most_concurrency: int = 64
     patience: int = 10  # requests in a row that may fail before a target is given up
@@ -35,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         """
         spread = random.uniform(0.5, 1.0)
         if retry_after is not None:
-            return min(max(retry_after, self.first_delay * spread), self.longest_delay)
+            return min(max(retry_after, self.first_delay * spread), self.longest_wait)
         return min(self.first_delay * 2.0 ** (attempt - 1), self.longest_delay) * spread
 
 

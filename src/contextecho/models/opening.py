@@ -236,6 +236,11 @@ def _notes(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
 def _peculiarities(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
     """How what this target is sent differs from what the protocol says."""
     notes = []
+    if quirks.reasons:
+        notes.append(
+            f"{target} thinks before it answers, and its thoughts count towards the longest reply: "
+            "with --max-output below 4000 or so many replies are cut, and a cut reply is no score"
+        )
     if not quirks.sampling:
         notes.append(f"{target} accepts no temperature and no top_p; they are not sent")
     if quirks.seed_parameter is None:

@@ -30,6 +30,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     call_ids: Literal["any", "nine_alphanumerics"] = "any"
     bridge_after_tool: bool = False  # needs an assistant turn between tool result and user
     answer_schema: bool = False  # holds the answer to a JSON Schema
+    reasons: bool = False  # thinks unasked, and its thoughts count towards the longest reply
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
