@@ -34,9 +34,9 @@ def notes(shown: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: notes\nVersion: 1\n")
     (installed / "entry_points.txt").write_text("[contextecho.readers]\nnotes = notes\n")
     monkeypatch.syspath_prepend(str(shown))
-    readers.readers.cache_clear()
+    readers._installed.cache_clear()
     yield
-    readers.readers.cache_clear()
+    readers._installed.cache_clear()
     sys.modules.pop("notes", None)
 
 

@@ -20,9 +20,9 @@ def read(path): raise NotImplementedError
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    readers.readers.cache_clear()
+    readers._installed.cache_clear()
     yield
-    readers.readers.cache_clear()
+    readers._installed.cache_clear()
 
 
 @pytest.fixture
@@ -48,11 +48,11 @@ def test_a_module_beside_the_others_is_a_reader(
     assert [reader.NAME for reader in readers.readers()] == ["claude-code", "shouts", "chat"]
 
 
-def test_another_packages_reader_is_asked_first(
+def test_another_packages_reader_is_asked_before_chat(
     tmp_path: Path, install: Callable[[str, str], None]
 ) -> None:
     install("shouts_installed", READER)
-    assert [reader.NAME for reader in readers.readers()] == ["shouts", "claude-code", "chat"]
+    assert [reader.NAME for reader in readers.readers()] == ["claude-code", "shouts", "chat"]
     (tmp_path / "a").write_bytes(b"SHOUT\n")
     assert format_of(tmp_path / "a") == "shouts"
 
@@ -69,6 +69,6 @@ def test_a_package_without_a_usable_reader_is_named_in_one_line(
 ) -> None:
     install(module, source)
     with pytest.raises(UsageError, match=reason) as refused:
-        readers.readers()
+        list(readers.readers())
     assert str(refused.value).startswith(f"{module}: ")
     assert "\n" not in str(refused.value)

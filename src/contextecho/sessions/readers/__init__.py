@@ -1,23 +1,27 @@
 """One reader a format. A new one is a new module here, or an entry point of another package.
 
 The one thing to know: `sniff` looks at the first lines of a file and must not
-answer yes to another format. Other packages' readers are asked first, and `chat`
-last: any JSON with roles is its.
+answer yes to another format. Other packages' readers are asked after ours, and
+looked for only then, because looking takes longer than reading a short session;
+`chat` comes last: any JSON with roles is its.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from contextecho.errors import UsageError
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers import chat
 from contextecho.untrusted import make_visible
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "contextecho.readers"
 """Of the entry points that name another package's reader, a module."""
@@ -41,16 +45,24 @@ class Reader(Protocol):
         ...
 
 
-@cache
-def readers() -> tuple[Reader, ...]:
+def readers() -> Iterator[Reader]:
     """Every reader there is, in the order in which they are asked.
 
     Raises UsageError for an entry point that cannot be loaded or is no reader.
     """
-    installed = [_load(point) for point in sorted(entry_points(group=GROUP))]
-    names = sorted(module.name for module in iter_modules(__path__))
-    ours = [import_module(f"{__name__}.{name}") for name in names]
-    return (*installed, *(reader for reader in ours if reader is not chat), chat)
+    for module in iter_modules(__path__):
+        reader = import_module(f"{__name__}.{module.name}")
+        if reader is not chat:
+            yield reader
+    yield from _installed()
+    yield chat
+
+
+@cache
+def _installed() -> tuple[Reader, ...]:
+    from importlib.metadata import entry_points
+
+    return tuple(_load(point) for point in sorted(entry_points(group=GROUP)))
 
 
 def _load(point: EntryPoint) -> Reader:
