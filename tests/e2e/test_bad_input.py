@@ -93,7 +93,7 @@ def test_a_session_with_a_cut_line_is_read_without_it_and_says_so(
     assert cut["row_turns"] == whole["row_turns"] == 80
     assert whole["skipped"] == []
     (skipped,) = cut["skipped"]
-    assert (skipped["count"], skipped["first_line"]) == (1, 81)
+    assert (skipped["count"], skipped["lines"]) == (1, [81])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`contextecho sessions list` and `show`."""
+"""`contextecho sessions list`, `show` and `check`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contextecho.cli.main import main
-from sessions.building import assistant, line, user, write
+from sessions.building import assistant, line, record, user, write
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -135,3 +135,34 @@ def test_a_missing_path_is_one_line_and_exit_code_two(
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
+
+
+def test_check_names_the_lines_of_what_was_left_out(
+    capsys: pytest.CaptureFixture[str], shared: Path
+) -> None:
+    # By eye: line 128 is two records on one line; 132, 133, 149, 157 and 170 are progress.
+    path = shared / "sessions/claude-code/entire-995ebed6e4-2-glued-line.jsonl"
+    code, out, err = run(capsys, "check", str(path))
+    assert (code, err) == (0, f"Next: contextecho sessions show {path}\n")
+    assert "broken line, records saved\t1\t128\n" in out
+    assert "progress\t5\t132-133, 149, 157, 170\n" in out
+    progress = [
+        number
+        for number, row in enumerate(path.read_bytes().split(b"\n"), 1)
+        if b'"type":"progress"' in row
+    ]
+    assert progress == [132, 133, 149, 157, 170]
+
+
+def test_check_counts_on_after_a_hundred_lines(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    noise = [x for _ in range(150) for x in (record("progress"), record("mode"))]
+    path = write(tmp_path, [user("a"), assistant("b"), *noise])
+    _, out, _ = run(capsys, "check", str(path), "--json")
+    (found,) = json.loads(out)
+    by_reason = {s["reason"]: s for s in found["skipped"]}
+    assert by_reason["progress"]["count"] == 150
+    assert by_reason["progress"]["lines"] == list(range(3, 203, 2))
+    _, out, _ = run(capsys, "check", str(path))
+    assert "progress\t150\t3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25 and 138 more\n" in out

@@ -12,20 +12,23 @@ import click
 from contextecho.cli.finding import find_path, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_next, show
+from contextecho.counting import counted
 from contextecho.errors import SessionError, UsageError
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from contextecho.sessions import Compaction, FoundSession, Session
+    from contextecho.sessions import Compaction, FoundSession, Session, Skipped
 
 _COUNTS = ("prompts", "steps", "row_turns")
+
+_MOST_RUNS = 12  # of lines in a row, shown for one reason
 
 
 @click.group()
 def command() -> None:
-    """List and show the sessions on this machine."""
+    """List, show and check the sessions on this machine."""
 
 
 @command.command("list")
@@ -75,6 +78,56 @@ def show_session(session: str, as_json: bool) -> None:
     else:
         _print_session(found)
     say_next("scan", path)
+
+
+@command.command("check")
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
+@json_option
+def check_sessions(sessions: tuple[str, ...], as_json: bool) -> None:
+    """Print what of each SESSION was left out or mended, why, and on which lines."""
+    from contextecho.sessions import read_session
+
+    read = [read_session(find_path(session)) for session in sessions]
+    if as_json:
+        print_json([_findings(session) for session in read])
+    else:
+        for session in read:
+            _print_findings(session)
+    say_next("sessions", "show", read[-1].path)
+
+
+def _findings(session: Session) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "path": str(session.path),
+        "format": session.format,
+        "turns": len(session.turns),
+        "skipped": [msgspec.to_builtins(s) for s in session.skipped],
+    }
+
+
+def _print_findings(session: Session) -> None:
+    left_out = sum(skipped.count for skipped in session.skipped)
+    show(f"{one_line(str(session.path))} ({session.format})")
+    show(f"  {counted(len(session.turns), 'turn')}; {left_out:,} left out or mended")
+    rows = [(s.reason, f"{s.count:,}", _places(s)) for s in session.skipped]
+    if rows:
+        _print_table(("not in the turns", "times", "lines"), rows, right=("times",))
+
+
+def _places(skipped: Skipped) -> str:
+    """`3, 5-9, 12 and 40 more`."""
+    runs: list[list[int]] = []
+    for line in skipped.lines:
+        if runs and 0 <= line - runs[-1][-1] <= 1:
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    shown = runs[:_MOST_RUNS]
+    text = ", ".join(str(run[0]) if run[0] == run[-1] else f"{run[0]}-{run[-1]}" for run in shown)
+    more = skipped.count - sum(map(len, shown))
+    return f"{text} and {more:,} more" if more else text
 
 
 def _nothing_found(path: Path | None) -> UsageError:

@@ -119,7 +119,12 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: str  # a fixed phrase, e.g. "cut line", "synthetic assistant text"
     count: int
-    first_line: int
+    lines: tuple[int, ...]  # of the first hundred, in the file's order
+
+    @property
+    def first_line(self) -> int:
+        """Where it happened first."""
+        return self.lines[0]
 
 
 class Sidechain(msgspec.Struct, frozen=True, kw_only=True):
