@@ -116,3 +116,16 @@ def test_control_characters_of_a_session_never_reach_the_terminal(
     assert done.code == 0
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
+
+
+def test_bars_are_drawn_only_where_the_table_shows_a_difference(tmp_path: Path, scan: Scan) -> None:
+    rows = []
+    for number in range(60):  # one of 55 characters: the mean of its window is written 54 too
+        rows.append({"role": "user", "content": "Go on."})
+        rows.append({"role": "assistant", "content": "x" * (54 + (number == 30))})
+    path = tmp_path / "even.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "over the windows" not in scan(path).out
+    rows[-1]["content"] = "x" * 90
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "over the windows: chars ▁" in scan(path).out

@@ -201,13 +201,13 @@ def _written(feature: str, mean: float) -> str:
 
 
 def _bars(windows: Sequence[Window], voice: Voice, feature: str) -> str:
-    """One block a window, from the smallest mean to the largest; nothing where all are equal."""
+    """One block a window, from the smallest mean to the largest; nothing where all are written alike."""
     means = [w.voices[voice].means for w in windows]
     values = [None if m is None else getattr(m, feature) for m in means]
     known = [v for v in values if v is not None]
-    low, span = min(known), max(known) - min(known)
-    if not span:
+    if len({_written(feature, value) for value in known}) == 1:
         return ""
+    low, span = min(known), max(known) - min(known)
     return "".join("·" if v is None else _BARS[round((v - low) / span * 7)] for v in values)
 
 
