@@ -201,7 +201,7 @@ def _written(feature: str, mean: float) -> str:
 
 
 def _bars(windows: Sequence[Window], voice: Voice, feature: str) -> str:
-    """One block a window, from the smallest mean to the largest; nothing where all are written alike."""
+    """One block a window, from the smallest mean to the largest; none where all read alike."""
     means = [w.voices[voice].means for w in windows]
     values = [None if m is None else getattr(m, feature) for m in means]
     known = [v for v in values if v is not None]
