@@ -84,8 +84,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def judge(self) -> str | None:
         """The judge of this call, if any of its verdicts is in the store."""
-        read = self.judging is not None and self.judging.judged + self.judging.invalid
-        return self.judging.judge if self.judging is not None and read else None
+        judging = self.judging
+        return judging.judge if judging and judging.judged + judging.invalid else None
 
 
 def plan(

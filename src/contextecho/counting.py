@@ -5,10 +5,10 @@ from __future__ import annotations
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """`1 prefix`, `1,200 prefixes`, `2 replies`; `plural` where English is not regular."""
-    return f"{count:,} {noun if count == 1 else plural or plural_of(noun)}"
+    return f"{count:,} {noun if count == 1 else plural or _plural_of(noun)}"
 
 
-def plural_of(noun: str) -> str:
+def _plural_of(noun: str) -> str:
     """The regular plural of a noun, or of a phrase that ends in one."""
     if noun.endswith(("x", "s")):
         return f"{noun}es"

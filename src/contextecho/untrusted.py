@@ -19,6 +19,8 @@ _UNSEEN = re.compile(
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 
 def make_visible(text: str) -> str:
     """`text` with every unseen character replaced by its name, as in ⟨U+202E⟩.
@@ -26,6 +28,11 @@ def make_visible(text: str) -> str:
     Tabs and line ends stay; CR LF becomes LF.
     """
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
+
+
+def mend_halves(text: str) -> str:
+    """`text` with U+FFFD for every lone surrogate: JSON can escape one, UTF-8 cannot hold it."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str) -> str:

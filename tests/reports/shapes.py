@@ -6,8 +6,24 @@ from collections.abc import Callable
 
 import msgspec
 
-from contextecho.scoring import Measure, RunAnalysis
+from contextecho.scoring import Contrast, Measure, RunAnalysis
 from reports.runs import around, make_analysis
+
+
+def unscored(contrast: Contrast, why: str) -> Contrast:
+    """The contrast, had no pair of it a score."""
+    return msgspec.structs.replace(
+        contrast,
+        estimate=None,
+        interval=None,
+        percentile=None,
+        p=None,
+        p_holm=None,
+        pairs=0,
+        clusters=0,
+        units=0,
+        note=why,
+    )
 
 
 def empty_analysis() -> RunAnalysis:
@@ -22,19 +38,7 @@ def empty_analysis() -> RunAnalysis:
         ),
         arm_means=tuple(replace(m, mean=None, interval=None, n=0) for m in full.arm_means),
         contrasts=tuple(
-            replace(
-                c,
-                estimate=None,
-                interval=None,
-                percentile=None,
-                p=None,
-                p_holm=None,
-                pairs=0,
-                clusters=0,
-                units=0,
-                note="0 of the planned pairs were collected",
-            )
-            for c in full.contrasts
+            unscored(c, "0 of the planned pairs were collected") for c in full.contrasts
         ),
         fingerprints=(),
         examples=(),
@@ -96,18 +100,7 @@ def unreadable_analysis() -> RunAnalysis:
             for m in full.arm_means
         ),
         contrasts=tuple(
-            replace(
-                c,
-                estimate=None,
-                interval=None,
-                percentile=None,
-                p=None,
-                p_holm=None,
-                pairs=0,
-                clusters=0,
-                units=0,
-                note=f"{c.pairs} of {c.pairs} planned pairs lack a score",
-            )
+            unscored(c, f"{c.pairs} of {c.pairs} planned pairs lack a score")
             if c.measure is register
             else c
             for c in full.contrasts

@@ -20,9 +20,11 @@ def read(path): raise NotImplementedError
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    readers._installed.cache_clear()
+    for kept in (readers._ours, readers._installed):
+        kept.cache_clear()
     yield
-    readers._installed.cache_clear()
+    for kept in (readers._ours, readers._installed):
+        kept.cache_clear()
 
 
 @pytest.fixture

@@ -65,10 +65,10 @@ def find_analysis(run: str, store: Path, *, judge: str | None = None) -> RunAnal
 def read_text(file: Path, option: str) -> str:
     """The text of a file that an option names."""
     from contextecho.errors import UsageError
+    from contextecho.own_files import refuse_endless
 
     try:
-        if not file.is_file():  # a pipe could keep us waiting for ever
-            raise FileNotFoundError
+        refuse_endless(file)
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextecho.contexts.anchors import (
     Anchor,
     anchor_ids,
-    is_anchor_file,
     load_anchor,
     written_anchor,
 )
@@ -80,7 +79,6 @@ __all__ = [
     "choose_positions",
     "context_tokens",
     "find_positions",
-    "is_anchor_file",
     "load_anchor",
     "load_control",
     "load_protocol",

@@ -17,9 +17,9 @@ import yaml
 from contextecho.bundled import read_bundled
 from contextecho.contexts.model import Message
 from contextecho.errors import DataError, UsageError
+from contextecho.own_files import names_data_file, read_data_file
 from contextecho.untrusted import one_line
 
-_SUFFIXES = (".yaml", ".yml")
 _FORM = "`contextecho anchors show A` prints one in this form"
 
 Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
@@ -60,7 +60,7 @@ def load_anchor(id_or_path: str) -> Anchor:
     """
     if id_or_path in _bundled():
         return _bundled()[id_or_path]
-    if is_anchor_file(id_or_path):
+    if names_data_file(id_or_path):
         return _read(Path(id_or_path))
     raise UsageError(
         f'there is no anchor "{id_or_path}"',
@@ -71,11 +71,6 @@ def load_anchor(id_or_path: str) -> Anchor:
 def anchor_ids() -> tuple[str, ...]:
     """Ids of the bundled anchors, in the data file's order."""
     return tuple(_bundled())
-
-
-def is_anchor_file(name: str) -> bool:
-    """Whether an anchor's name is the path of a file."""
-    return name.endswith(_SUFFIXES)
 
 
 def written_anchor(anchor: Anchor) -> str:
@@ -96,14 +91,9 @@ def _bundled() -> dict[str, Anchor]:
 
 
 def _read(path: Path) -> Anchor:
+    data = read_data_file(path)
     try:
-        if not path.is_file():  # a pipe could keep us waiting for ever
-            raise FileNotFoundError
-        data = path.read_bytes()
         recipe = msgspec.convert(yaml.load(data.decode(), Loader=yaml.CSafeLoader), _Recipe)
-    except OSError as error:
-        reason = (error.strerror or "no such file").lower()
-        raise DataError(f"cannot be read: {reason}", where=str(path)) from error
     except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise DataError(
             f"is not an anchor: {one_line(str(error))}", where=str(path), todo=_FORM

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -15,11 +14,10 @@ from contextecho.models.failures import blot, foreign_answer
 from contextecho.models.model import Answer, Failed, FailureKind, Model, Reply
 from contextecho.models.prefixes import PrefixCache
 from contextecho.models.providers import Quirks
+from contextecho.untrusted import mend_halves
 
 Head = TypeVar("Head")
 T = TypeVar("T")
-
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class WireModel(Model, Generic[Head]):
@@ -101,7 +99,7 @@ def json_reader(form: type[T]) -> Callable[[bytes], T]:
             return decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError):
             value = json.loads(body.decode("utf-8-sig"))
-            whole = _HALF_CHARACTER.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+            whole = mend_halves(json.dumps(value, ensure_ascii=False))
             return decode(whole.encode())
 
     return read

@@ -20,11 +20,12 @@ from typing import Any
 
 import msgspec
 
+from contextecho.untrusted import mend_halves
+
 READING = "strict-1"  # of the rule above: another rule makes other verdicts
 
 _KEYS = ["reason", "score"]
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)```", re.DOTALL)
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can escape it, UTF-8 cannot hold it
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,9 +64,7 @@ def _read_object(said: _Pairs, scale: Collection[int]) -> Judgement:
         return _invalid(f"the score is {_kind(score)}, not an integer")
     if score not in scale:
         return _invalid("the score is not on the scale")
-    return Judgement(
-        score=score, reason=_LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", reason.strip())
-    )
+    return Judgement(score=score, reason=mend_halves(reason.strip()))
 
 
 def _fault(keys: list[str]) -> str:

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
+from contextecho.untrusted import mend_halves
+
 BROKEN: Final = object()
 """Stands for bytes that hold no JSON value (`None` is a value)."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_STARTS: Final = 1000
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
 _NULS = re.compile(rb"\x00+")
@@ -41,7 +42,7 @@ def decode_json(data: bytes | memoryview) -> Any:
 def scrub(value: Any) -> Any:
     """The same value with U+FFFD for every lone surrogate."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return mend_halves(value)
     if isinstance(value, list):
         return [scrub(item) for item in value]
     if isinstance(value, dict):

@@ -7,13 +7,12 @@ whose format this version does not read is named in the error.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from errno import EINVAL
 from os import PathLike
 from pathlib import Path
-from stat import S_ISREG
 from typing import Final
 
 from contextecho.errors import SessionError
+from contextecho.own_files import refuse_endless
 from contextecho.sessions.foreign import looks_like
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Session
@@ -53,12 +52,8 @@ def format_of(path: Path) -> str | None:
 
 
 def _read_head(path: Path) -> bytes:
-    """The first 64 kB of a file, and the rest of the line that they end in.
-
-    A pipe or a device could keep us waiting for ever, and cannot be read twice.
-    """
-    if not S_ISREG(path.stat().st_mode):
-        raise OSError(EINVAL, "not a regular file")
+    """The first 64 kB of a file, and the rest of the line that they end in."""
+    refuse_endless(path)
     with path.open("rb") as file:
         return file.read(_HEAD) + file.readline(_LONGEST_LINE)
 

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from errno import EINVAL
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
 from contextecho.errors import DataError
+from contextecho.own_files import names_data_file, read_data_file
 from contextecho.stimuli.model import Battery, Stimulus, StimulusKind
 from contextecho.stimuli.source import BatterySource, Reference, parse_source
 from contextecho.untrusted import make_visible
 
 _BUNDLED = files("contextecho.stimuli") / "data"
-_SUFFIXES = (".yaml", ".yml")
 
 
 def battery_ids() -> tuple[str, ...]:
@@ -40,14 +39,14 @@ def load_battery(id_or_path: str | Path) -> Battery:
     name = str(id_or_path)
     if name in battery_ids():
         return _resolve(_bundled_bytes(name), name)
-    if not (Path(name).exists() or name.endswith(_SUFFIXES) or isinstance(id_or_path, Path)):
+    if not (Path(name).exists() or names_data_file(name) or isinstance(id_or_path, Path)):
         known = ", ".join(battery_ids())
         raise DataError(f'no battery "{name}"', todo=f"one of {known}, or the path of a YAML file")
     if make_visible(name) != name:  # a plan holds the name, and a report shows it
         raise DataError(
             "its name holds characters that cannot be shown", where=name, todo="rename it"
         )
-    battery = _resolve(_file_bytes(Path(name)), name)
+    battery = _resolve(read_data_file(Path(name)), name)
     if battery.id in battery_ids():
         raise DataError(f'id: "{battery.id}" is a bundled battery', where=name, todo="rename yours")
     return battery
@@ -55,16 +54,6 @@ def load_battery(id_or_path: str | Path) -> Battery:
 
 def _bundled_bytes(battery_id: str) -> bytes:
     return (_BUNDLED / f"{battery_id}.yaml").read_bytes()
-
-
-def _file_bytes(path: Path) -> bytes:
-    try:
-        if path.is_fifo() or path.is_char_device():  # could keep us waiting for ever
-            raise OSError(EINVAL, "not a regular file")
-        return path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise DataError(f"cannot be read: {reason}", where=str(path)) from error
 
 
 def _resolve(data: bytes, name: str) -> Battery:

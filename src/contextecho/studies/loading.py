@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
-from contextecho.contexts import anchor_ids, is_anchor_file, protocol_ids
+from contextecho.contexts import anchor_ids, protocol_ids
 from contextecho.errors import DataError
+from contextecho.own_files import names_data_file
 from contextecho.studies.model import ContrastSpec, Study
 
 _BUNDLED = files("contextecho.studies") / "catalog"
@@ -51,7 +52,7 @@ def _find_files(study: Study, folder: Path) -> Study:
     """The study with its files named from where it lies, not from where it is read."""
 
     def found(name: str) -> str:
-        return str(folder / name) if name.endswith((".yaml", ".yml")) else name
+        return str(folder / name) if names_data_file(name) else name
 
     controls = study.negative_controls
     return msgspec.structs.replace(
@@ -108,7 +109,7 @@ def _check(study: Study, name: str) -> None:
     if any(arm.anchored for arm in study.arms) and study.anchor is None:
         problems.append("`anchor` is missing, and `arms` has an anchored arm")
     if study.anchor is not None and not (
-        is_anchor_file(study.anchor) or study.anchor in anchor_ids()
+        names_data_file(study.anchor) or study.anchor in anchor_ids()
     ):
         problems.append(f'`anchor` is "{study.anchor}"; there are {", ".join(anchor_ids())}')
     if study.protocol not in protocol_ids():

@@ -50,12 +50,16 @@ def readers() -> Iterator[Reader]:
 
     Raises UsageError for an entry point that cannot be loaded or is no reader.
     """
-    for module in iter_modules(__path__):
-        reader = import_module(f"{__name__}.{module.name}")
-        if reader is not chat:
-            yield reader
+    yield from _ours()
     yield from _installed()
     yield chat
+
+
+@cache
+def _ours() -> tuple[Reader, ...]:
+    """Kept, since every file of a folder is asked about."""
+    found = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    return tuple(reader for reader in found if reader is not chat)
 
 
 @cache

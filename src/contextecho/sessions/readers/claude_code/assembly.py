@@ -90,12 +90,10 @@ class Assembly:
             turns[number] = replace(turns[number], abandoned=True)
         spoken = Kind.ASSISTANT
         for number, turn in enumerate(turns):
-            if turn.kind is spoken and not self._calls_tool[turn.message]:
+            if turn.message in self._broken_off:
+                turns[number] = replace(turn, broken_off=True)
+            elif turn.kind is spoken and not self._calls_tool[turn.message]:
                 turns[number] = replace(turn, final=True)
-        if self._broken_off:
-            for number, turn in enumerate(turns):
-                if turn.message in self._broken_off:
-                    turns[number] = replace(turn, broken_off=True, final=False)
         if gone := self._queue.retracted | self._withdraw():
             removal = Removal(turns, gone)
             self.compactions.remove(removal)

@@ -15,7 +15,6 @@ from typing import BinaryIO, Final
 from msgspec import Struct
 
 from contextecho.sessions.jsontext import BROKEN, mend_line
-from contextecho.sessions.model import Kind
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (
     CompactMetadata,
@@ -26,7 +25,6 @@ from contextecho.sessions.readers.claude_code.records import (
 
 SYNTHETIC: Final = "<synthetic>"
 UNREADABLE: Final = "message without readable content"
-_USER: Final = Kind.USER
 
 
 class Entry(Struct, array_like=True, gc=False):
@@ -104,10 +102,9 @@ def _look_inside(entry: Entry, record: Record) -> None:
     """Add what is said, and what a boundary or a queue operation tells."""
     entry.version = record.version
     entry.time = _seconds(record.timestamp)
-    entry.unknown = []
     entry.parts = parts_of(record, entry.unknown)
     for part in entry.parts:
-        part.forget(keep_text=part.kind is _USER)
+        part.forget()
     if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
         entry.withdraws = taken_back
     if record.type in ("user", "assistant"):

@@ -26,6 +26,7 @@ from contextecho.sessions.readers.claude_code.speakers import (
 )
 
 # Looked up once: a member costs more to find in its enum class than a part does to make.
+USER: Final = Kind.USER
 CALL: Final = Kind.TOOL_CALL
 RESULT: Final = Kind.TOOL_RESULT
 ANSWER: Final = Kind.ASSISTANT
@@ -57,8 +58,11 @@ class Part(Struct, array_like=True, gc=False):
     chars: int = 0  # of the text; bytes of what is kept as written, a string's quotes left out
     said: int = 0  # hash of the call's id, else of the text
 
-    def forget(self, *, keep_text: bool) -> None:
-        """Drop the content, and keep how long it was and what it hashes to."""
+    def forget(self) -> None:
+        """Drop the content, and keep how long it was and what it hashes to.
+
+        Text in the user's name stays: the queue looks for it again.
+        """
         text, written = self.text, self.written
         self.said = hash(self.call_id or text)
         if written is None:
@@ -66,7 +70,7 @@ class Part(Struct, array_like=True, gc=False):
         else:
             self.chars = len(written) - 2 * (self.kind is RESULT)
             self.written = None
-        if not keep_text:
+        if self.kind is not USER:
             self.text = ""
 
 
