@@ -11,6 +11,7 @@ import pytest
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, discover, read_session
+from contextecho.sessions.reading import members_of
 from sessions.building import assistant, user
 
 MESSAGES = [
@@ -135,14 +136,26 @@ def test_the_real_example_is_read(shared: Path) -> None:
     assert session.prompts == roles.count("user") == 11
 
 
-def test_of_several_conversations_the_first_is_read_and_the_others_counted(
-    read_text: Callable[[str], Session],
-) -> None:
-    session = read_text(as_conversation_line(MESSAGES) * 3)
-    assert session.steps == 2
-    assert [(s.reason, s.count) for s in session.skipped] == [
-        ("further conversation in the file", 2)
-    ]
+def test_several_conversations_are_read_by_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "chats.jsonl"
+    longer = as_conversation_line([*MESSAGES, {"role": "assistant", "content": "Bye."}])
+    path.write_text(as_conversation_line(MESSAGES) + "7\n\n" + longer)
+    with pytest.raises(SessionError, match=r"holds 2 sessions \(name one .*chats\.jsonl#1;"):
+        read_session(path)
+    assert members_of(path) == ["1", "4"]
+    session = read_session(f"{path}#4")
+    assert (session.steps, session.member, session.name) == (3, "4", f"{path}#4")
+    assert session.text(session.turns[-1]) == "Bye."
+    with pytest.raises(SessionError, match="holds no such session"):
+        read_session(f"{path}#2")
+
+
+def test_a_mark_in_a_files_own_name_is_no_member(tmp_path: Path) -> None:
+    path = tmp_path / "a#1"
+    path.write_text(as_array(MESSAGES))
+    assert read_session(path).member is None
+    with pytest.raises(SessionError, match="no such session"):
+        read_session(f"{path}#2")
 
 
 def test_a_cut_document_is_read_as_far_as_it_goes(read_text: Callable[[str], Session]) -> None:
@@ -155,7 +168,7 @@ def test_a_cut_document_is_read_as_far_as_it_goes(read_text: Callable[[str], Ses
 def test_broken_lines_and_strangers_are_counted(read_text: Callable[[str], Session]) -> None:
     session = read_text(as_lines([*MESSAGES[:3], 7, {"role": "narrator", "content": "x"}]) + "\n{")
     reasons = {skipped.reason: skipped.count for skipped in session.skipped}
-    assert reasons == {"not a message": 2, "broken line": 1}
+    assert reasons == {"not a JSON object": 1, "not a message": 1, "broken line": 1}
 
 
 def test_pictures_are_counted_and_later_instructions_are_the_clients(

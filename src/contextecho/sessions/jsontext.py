@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +22,6 @@ BROKEN: Final = object()
 _MOST_STARTS: Final = 1000
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
 _NULS = re.compile(rb"\x00+")
-_RECORD_START = re.compile(r'\{\s*"(?:parentUuid|type)"')
 _decode = msgspec.json.Decoder().decode
 _scanner = json.JSONDecoder(strict=False)
 
@@ -56,10 +55,10 @@ def members(text: str, position: int) -> Iterator[tuple[str, int]]:
     The caller need not parse the values; each is parsed here to find the next key.
     """
     position = _skip(text, position, "{")
-    while (key := _value_at(text, position)) is not None and isinstance(key[0], str):
+    while (key := value_at(text, position)) is not None and isinstance(key[0], str):
         start = _skip(text, key[1], ":")
         yield key[0], start
-        value = _value_at(text, start)
+        value = value_at(text, start)
         if value is None:
             return
         position = _skip(text, value[1], ",")
@@ -68,7 +67,7 @@ def members(text: str, position: int) -> Iterator[tuple[str, int]]:
 def elements(text: str, position: int) -> Iterator[tuple[int, int, Any]]:
     """(start, end, value) of each element of the array at `position`, as far as it parses."""
     position = _skip(text, position, "[")
-    while (found := _value_at(text, position)) is not None:
+    while (found := value_at(text, position)) is not None:
         value, end = found
         yield position, end, value
         position = _skip(text, end, ",")
@@ -84,32 +83,34 @@ def _skip(text: str, position: int, mark: str) -> int:
     return position
 
 
-def mend_line(line: bytes, is_record: Callable[[Any], bool]) -> Iterator[tuple[int, bytes]]:
+def mend_line(
+    line: bytes, is_record: Callable[[Any], bool], keys: Sequence[str]
+) -> Iterator[tuple[int, bytes]]:
     """The whole records inside a line that is no JSON value, as (start, bytes).
 
     Finds records glued together (`}{`), records after a run of NUL bytes, and a
-    whole record after the stub of one that was cut. `is_record` says whether a
-    value found behind a stub is a record and not a piece of the stub.
+    whole record after the stub of one that was cut: one that begins with one of
+    `keys` and of which `is_record` says that it is no piece of the stub.
     """
     start = 0
     for piece in _NULS.split(line):
         start = line.index(piece, start) if piece else start
-        yield from _records_in(piece, start, is_record)
+        yield from _records_in(piece, start, is_record, keys)
         start += len(piece)
 
 
 def _records_in(
-    piece: bytes, base: int, is_record: Callable[[Any], bool]
+    piece: bytes, base: int, is_record: Callable[[Any], bool], keys: Sequence[str]
 ) -> Iterator[tuple[int, bytes]]:
     """Whole records at the head of `piece`, then the one that a stub hides."""
     text = piece.decode("utf-8", "surrogateescape")
     position = 0
-    while (found := _value_at(text, position)) is not None:
+    while (found := value_at(text, position)) is not None:
         value, end = found
         if isinstance(value, dict):
             yield _slice(text, position, end, base)
         position = end
-    hidden = _last_record(text, position, is_record)
+    hidden = _last_record(text, position, is_record, keys)
     if hidden is not None:
         yield _slice(text, hidden, len(text), base)
 
@@ -120,7 +121,7 @@ def _slice(text: str, start: int, end: int, base: int) -> tuple[int, bytes]:
     return base + offset, text[start:end].encode("utf-8", "surrogateescape")
 
 
-def _value_at(text: str, position: int) -> tuple[Any, int] | None:
+def value_at(text: str, position: int) -> tuple[Any, int] | None:
     """The JSON value that begins at `position`, and where it ends."""
     try:
         return _scanner.raw_decode(text, position)
@@ -128,15 +129,18 @@ def _value_at(text: str, position: int) -> tuple[Any, int] | None:
         return None
 
 
-def _last_record(text: str, start: int, is_record: Callable[[Any], bool]) -> int | None:
+def _last_record(
+    text: str, start: int, is_record: Callable[[Any], bool], keys: Sequence[str]
+) -> int | None:
     """Where the last record begins that reaches to the end of `text`.
 
     Tried from the end, so that each attempt costs only the value it begins; a
     line made of nothing but beginnings is given up.
     """
     end = len(text.rstrip())
-    for match in reversed(list(_RECORD_START.finditer(text, start + 1))[-_MOST_STARTS:]):
-        found = _value_at(text, match.start())
+    begins = re.compile(rf'\{{\s*"(?:{"|".join(map(re.escape, keys))})"')
+    for match in reversed(list(begins.finditer(text, start + 1))[-_MOST_STARTS:]):
+        found = value_at(text, match.start())
         if found is not None and found[1] == end and is_record(found[0]):
             return match.start()
     return None

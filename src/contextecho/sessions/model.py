@@ -88,6 +88,8 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
     abandoned: bool = False  # on a branch that a rewind left behind
     quoted: bool = False  # human words that the tool result just before already carries
     broken_off: bool = False  # the model's message was aborted in mid-stream: a part of an answer
+    mode: str | None = None  # as declared: plan, auto-accept, a collaboration mode, an agent
+    personality: str | None = None  # as declared: a personality or an output style
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +155,11 @@ class Source(Protocol):
         ...
 
 
+def name_of(path: Path, member: str | None) -> str:
+    """How one session of a file is named: `path`, or `path#member` if there are several."""
+    return str(path) if member is None else f"{path}#{member}"
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """An indexed conversation. Value equality is by identity of file and content hash.
 
@@ -174,6 +181,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     cwd: str | None = None
     system: str | None = None  # the system prompt, where the format keeps it
+    member: str | None = None  # which session of a file that holds several
+    parent: str | None = None  # id of the session whose sub-agent this is
+
+    @property
+    def name(self) -> str:
+        """What `read_session` takes to read this one again: the path, and `#member`."""
+        return name_of(self.path, self.member)
 
     @property
     def sha256(self) -> str:

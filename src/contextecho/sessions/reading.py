@@ -1,46 +1,85 @@
 """Opening a session file: find the reader for it by its content, and read.
 
-The one thing to know: a file's name decides nothing. A document of an agent
-whose format this version does not read is named in the error.
+The one thing to know: a file's name decides nothing. A file that holds several
+sessions is never read as one of them: `path#member` says which. A document of an
+agent whose format this version does not read is named in the error.
 """
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
 from contextecho.sessions.foreign import looks_like
 from contextecho.sessions.jsontext import BROKEN, decode_json
-from contextecho.sessions.model import Session
-from contextecho.sessions.readers import Reader, chat, readers
+from contextecho.sessions.model import Session, name_of
+from contextecho.sessions.readers import Reader, Single, readers
 from contextecho.sessions.stamp import unreadable
 
 _HEAD: Final = 1 << 16
 _LONGEST_LINE: Final = 1 << 25
 
 
-def read_session(path: str | PathLike[str], *, format: str | None = None) -> Session:
-    """Index the conversation in a file.
+def read_session(name: str | PathLike[str], *, format: str | None = None) -> Session:
+    """Index the conversation in a file: `path`, or `path#member` for one of several.
 
     `format` names a reader and skips the search for one. Raises `SessionError`,
     and nothing else, whatever the bytes are.
     """
-    path = Path(path)
-    try:
-        if path.is_dir():
+    path, member = split_name(name)
+    with _failing_readably(path):
+        reader = _reader(path, format)
+        if isinstance(reader, Single):
+            if member is not None:
+                raise SessionError("holds one session only", where=str(path), todo="name the file")
+            return reader.read(path)
+        names = reader.members(path)
+        if member is None and len(names) > 1:
             raise SessionError(
-                "is a directory, not a session",
+                f"holds {len(names):,} sessions",
                 where=str(path),
-                todo=f"contextecho sessions list {path}",
+                todo=f"name one of them, as in {name_of(path, names[0])}; "
+                f"contextecho sessions list {path} shows them",
             )
-        head = _read_head(path)
-        if not head.strip():
-            raise SessionError("is empty, and holds no conversation", where=str(path))
-        return _reader(path, head, format).read(path)
+        if member not in (None, *names):
+            raise SessionError("holds no such session", where=name_of(path, member))
+        session = reader.read_member(path, member or names[0])
+        return replace(session, member=member) if len(names) > 1 else session
+
+
+def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]:
+    """The sessions in a file by the names that tell them apart; `None` for the only one.
+
+    Raises `SessionError`, whatever the bytes are.
+    """
+    with _failing_readably(path):
+        reader = _reader(path, format)
+        names = () if isinstance(reader, Single) else reader.members(path)
+        return names if len(names) > 1 else (None,)
+
+
+def split_name(name: str | PathLike[str]) -> tuple[Path, str | None]:
+    """The file that a name means, and which of its sessions, if the name says so."""
+    path = Path(name)
+    file, mark, member = str(path).rpartition("#")
+    if not mark or path.exists() or not Path(file).exists():
+        return path, None
+    return Path(file), member
+
+
+@contextmanager
+def _failing_readably(path: Path) -> Iterator[None]:
+    """What the system says about a file, as a `SessionError`."""
+    try:
+        yield
     except OSError as error:
         raise unreadable(path, error) from None
 
@@ -58,7 +97,17 @@ def _read_head(path: Path) -> bytes:
         return file.read(_HEAD) + file.readline(_LONGEST_LINE)
 
 
-def _reader(path: Path, head: bytes, format: str | None) -> Reader:
+def _reader(path: Path, format: str | None) -> Reader:
+    """The reader for a file: the one named, or the one that knows it."""
+    if path.is_dir():
+        raise SessionError(
+            "is a directory, not a session",
+            where=str(path),
+            todo=f"contextecho sessions list {path}",
+        )
+    head = _read_head(path)
+    if not head.strip():
+        raise SessionError("is empty, and holds no conversation", where=str(path))
     if format is not None:
         named = next((reader for reader in readers() if format == reader.NAME), None)
         if named is not None:
@@ -82,7 +131,8 @@ def _fitting(path: Path, head: bytes) -> Reader | None:
     found = next((reader for reader in readers() if reader.sniff(head)), None)
     if found is None and _is_spread_out(head) and not looks_like(head):
         # One message, or what stands before the first, can be longer than the head.
-        found = chat if chat.sniff(path.read_bytes()) else None
+        data = path.read_bytes()
+        found = next((reader for reader in readers() if reader.sniff(data)), None)
     return found
 
 

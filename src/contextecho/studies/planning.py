@@ -101,7 +101,7 @@ def make_plan(
         protocol=msgspec.structs.replace(rules, system=system_prompt(session, rules, system)),
         session=session.id,
         session_sha256=session.sha256,
-        session_path=make_visible(str(session.path)),  # a name need not be UTF-8
+        session_path=make_visible(session.name),  # a name need not be UTF-8
         targets=targets,
         positions=tuple(snapshot.position for snapshot in forks.snapshots),
         snapshots=forks.snapshots,

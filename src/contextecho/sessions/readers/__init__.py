@@ -3,12 +3,13 @@
 The one thing to know: `sniff` looks at the first lines of a file and must not
 answer yes to another format. Other packages' readers are asked after ours, and
 looked for only then, because looking takes longer than reading a short session;
-`chat` comes last: any JSON with roles is its.
+`chat` comes last: any JSON with roles is its. A format whose files hold one session
+has `read`, one whose files may hold several has `members` and `read_member`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -27,9 +28,8 @@ GROUP: Final = "contextecho.readers"
 """Of the entry points that name another package's reader, a module."""
 
 
-@runtime_checkable
-class Reader(Protocol):
-    """What a reader's module offers."""
+class Format(Protocol):
+    """What every reader's module offers."""
 
     @property
     def NAME(self) -> str:  # noqa: N802
@@ -40,9 +40,30 @@ class Reader(Protocol):
         """Whether a file that begins like this is in the reader's format."""
         ...
 
+
+@runtime_checkable
+class Single(Format, Protocol):
+    """A reader of files that hold one session."""
+
     def read(self, path: Path) -> Session:
         """Index the file. Raises `SessionError`, or `OSError` from opening it."""
         ...
+
+
+@runtime_checkable
+class Several(Format, Protocol):
+    """A reader of files that may hold several sessions, each with a name of its own."""
+
+    def members(self, path: Path) -> Sequence[str]:
+        """The names of the sessions in the file, in its order. Raises like `read_member`."""
+        ...
+
+    def read_member(self, path: Path, member: str) -> Session:
+        """Index one of them. Raises `SessionError`, or `OSError` from opening the file."""
+        ...
+
+
+Reader = Single | Several
 
 
 def readers() -> Iterator[Reader]:
@@ -75,7 +96,7 @@ def _load(point: EntryPoint) -> Reader:
         reader = point.load()
     except Exception as error:
         raise _no_reader(point, f"cannot be loaded: {type(error).__name__}: {error}") from error
-    if not isinstance(reader, Reader):
+    if not isinstance(reader, Single | Several):
         raise _no_reader(point, "is no reader: it needs NAME, sniff and read")
     return reader
 

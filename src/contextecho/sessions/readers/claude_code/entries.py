@@ -24,6 +24,7 @@ from contextecho.sessions.readers.claude_code.records import (
 )
 
 SYNTHETIC: Final = "<synthetic>"
+_FIRST_KEYS: Final = ("parentUuid", "type")  # of a record found behind the stub of another
 UNREADABLE: Final = "message without readable content"
 
 
@@ -119,7 +120,7 @@ def _look_inside(entry: Entry, record: Record) -> None:
 def _mended(line: bytes, number: int, offset: int) -> Iterator[Entry]:
     """What can be saved of a broken line; its records are no row turns, since the line is none."""
     saved = False
-    for start, data in mend_line(line, is_record):
+    for start, data in mend_line(line, is_record, _FIRST_KEYS):
         record = decode_record(data)
         if isinstance(record, Record):
             saved = True

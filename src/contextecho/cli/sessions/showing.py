@@ -1,0 +1,82 @@
+"""`contextecho sessions show`: what one session holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from contextecho.cli.finding import find_session
+from contextecho.cli.options import json_option
+from contextecho.cli.printing import print_json, say_next
+from contextecho.cli.sessions.tables import COUNTS, number, print_table, size
+
+if TYPE_CHECKING:
+    from contextecho.sessions import Compaction, Session
+
+
+@click.command("show")
+@click.argument("session")
+@json_option
+def command(session: str, as_json: bool) -> None:
+    """Show what SESSION (a path, or `latest`) holds, and what of it was left out."""
+    found = find_session(session)
+    if as_json:
+        print_json(_document(found))
+    else:
+        _print_session(found)
+    say_next("scan", found.name)
+
+
+def _document(session: Session) -> dict[str, Any]:
+    """Everything about a session but its text and its turns."""
+    import msgspec
+
+    return {
+        **{name: getattr(session, name) for name in ("id", "format", "sha256", "bytes")},
+        "path": str(session.path),
+        "member": session.member,
+        "cwd": session.cwd,
+        **{name: getattr(session, name) for name in COUNTS},
+        "abandoned_turns": sum(turn.abandoned for turn in session.turns),
+        "models": session.models,
+        "versions": session.versions,
+        "compactions": [msgspec.to_builtins(c) for c in session.compactions],
+        "sidechains": [
+            {"agent_id": s.agent_id, "path": str(s.path), "records": s.records, "models": s.models}
+            for s in session.sidechains
+        ],
+        "skipped": [msgspec.to_builtins(s) for s in session.skipped],
+    }
+
+
+def _print_session(session: Session) -> None:
+    abandoned = sum(turn.abandoned for turn in session.turns)
+    facts = [
+        ("session", session.id),
+        ("file", f"{session.name} ({session.format}, {size(session.bytes)})"),
+        ("folder", session.cwd or "not recorded"),
+        ("prompts", f"{session.prompts} messages that a human wrote"),
+        ("steps", f"{session.steps} messages of the model"),
+        ("row turns", f"{session.row_turns} rows, as the first paper counts"),
+        ("abandoned", f"{abandoned} turns on branches that a rewind left behind"),
+        ("models", ", ".join(session.models) or "not recorded"),
+        ("client", ", ".join(session.versions) or "not recorded"),
+        ("compactions", str(len(session.full_compactions))),
+    ]
+    print_table(("", ""), facts)
+    if session.compactions:
+        heads = ("kind", "trigger", "tokens before", "after", "line", "row turn", "step", "prompt")
+        print_table(heads, [_compaction(c) for c in session.compactions], right=heads[2:])
+    if session.sidechains:
+        agents = [(s.agent_id, str(s.records), ", ".join(s.models)) for s in session.sidechains]
+        print_table(("sub-agent", "records", "models"), agents, right=("records",))
+    if session.skipped:
+        left_out = [(s.reason, str(s.count), str(s.first_line)) for s in session.skipped]
+        print_table(("not in the turns", "times", "first line"), left_out, right=("times",))
+
+
+def _compaction(event: Compaction) -> tuple[str, ...]:
+    tokens = (number(event.tokens_before), number(event.tokens_after))
+    places = (event.line, event.row_turn, event.step, event.prompt)
+    return (event.kind, event.trigger or "-", *tokens, *map(str, places))

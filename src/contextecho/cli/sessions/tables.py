@@ -1,0 +1,48 @@
+"""How the commands of this group print tables and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+from contextecho.untrusted import one_line
+
+COUNTS = ("prompts", "steps", "row_turns")
+"""How far in a session is, by each of its indices."""
+
+
+def print_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()
+) -> None:
+    """A table on a terminal; tab-separated lines in a pipe. Cells are untrusted."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if not console.is_terminal:
+        for line in [heads, *cells] if any(heads) else cells:
+            click.echo("\t".join(line))
+        return
+    table = Table(box=None, show_header=any(heads), pad_edge=False)
+    for head in heads:
+        table.add_column(
+            head, justify="right" if head in right else "left", no_wrap=head != heads[-1]
+        )
+    for row in cells:
+        table.add_row(*(Text(cell, overflow="fold") for cell in row))
+    console.print(table)
+
+
+def number(value: int | None) -> str:
+    """With commas between thousands; a dash for what is not known."""
+    return "-" if value is None else f"{value:,}"
+
+
+def size(count: int) -> str:
+    """Of a file, from its bytes."""
+    if count < 1_000_000:
+        return f"{count / 1_000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB"

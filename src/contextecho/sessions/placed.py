@@ -1,0 +1,177 @@
+"""Values in a file and where they lie, so that content can be loaded again.
+
+The one thing to know: a file of JSON lines is walked line by line and never held; a
+JSON document is held while it is indexed, since it has no lines to go by. Both give
+the same `Placed` values, and `PlacedSource` reads any of them again.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from contextecho.sessions.conversation import Piece
+from contextecho.sessions.jsontext import (
+    BROKEN,
+    decode_json,
+    elements,
+    members,
+    mend_line,
+    scrub,
+    value_at,
+)
+from contextecho.sessions.model import Content, Kind, Span, Turn
+from contextecho.sessions.stamp import Stamp, Stamped
+from contextecho.sessions.tally import Tally
+
+
+class Placed(Struct, gc=False):
+    """A JSON value, the line (or number) it has in its file, and its bytes' place."""
+
+    line: int
+    span: Span
+    value: Any
+
+
+def placed_lines(
+    file: BinaryIO, end: int, tally: Tally, is_record: Callable[[Any], bool], keys: Sequence[str]
+) -> Iterator[Placed]:
+    """The objects of a file of JSON lines, up to byte `end`; the rest is counted.
+
+    Of a broken line the whole records are saved that begin with one of `keys` and are
+    records by `is_record`. A line that reaches beyond `end` is still being written.
+    """
+    offset = 0
+    for number, line in enumerate(file, 1):
+        line = line[: end - offset]
+        if not line:
+            return
+        value = decode_json(line)
+        if isinstance(value, dict):
+            yield Placed(number, Span(offset, len(line)), value)
+        elif value is not BROKEN:
+            tally.add("not a JSON object", number)
+        elif line.strip():
+            yield from _mended(line, number, offset, tally, is_record, keys)
+        offset += len(line)
+
+
+def _mended(
+    line: bytes,
+    number: int,
+    offset: int,
+    tally: Tally,
+    is_record: Callable[[Any], bool],
+    keys: Sequence[str],
+) -> Iterator[Placed]:
+    saved = False
+    for start, data in mend_line(line, is_record, keys):
+        value = decode_json(data)
+        if isinstance(value, dict):
+            saved = True
+            yield Placed(number, Span(offset + start, len(data)), value)
+    tally.add("broken line, records saved" if saved else "broken line", number)
+
+
+class Document:
+    """A JSON document whose arrays are wanted element by element, each with its place."""
+
+    def __init__(self, data: bytes, offset: int = 0) -> None:
+        """`offset` is where `data` begins in its file."""
+        self._data = data
+        self._offset = offset
+        self._text = data.decode("utf-8", "surrogateescape")
+
+    def value(self, *keys: str) -> Any:
+        """The value under these keys, or `BROKEN`."""
+        position = self._find(keys)
+        found = None if position is None else value_at(self._text, position)
+        return BROKEN if found is None else scrub(found[0])
+
+    def has_array(self, *keys: str) -> bool:
+        """Whether there is an array under these keys (without keys: the document itself)."""
+        position = self._find(keys)
+        return position is not None and self._text.startswith("[", position)
+
+    def elements(self, *keys: str, tally: Tally) -> Iterator[Placed]:
+        """The elements of the array under these keys, numbered from 1, as far as it parses."""
+        start = self._find(keys)
+        if start is None or not self._text.startswith("[", start):
+            return
+        number, place, offset, end = 0, 0, 0, start
+        for number, (begin, end, _) in enumerate(elements(self._text, start), 1):
+            offset += _bytes(self._text[place:begin])
+            place = begin
+            length = _bytes(self._text[begin:end])
+            value = decode_json(self._data[offset : offset + length])
+            yield Placed(number, Span(self._offset + offset, length), value)
+        if not self._text[end:].lstrip("[, \t\r\n").startswith("]"):
+            tally.add("cut document", number + 1)
+
+    def _find(self, keys: Sequence[str]) -> int | None:
+        """Where the value under these keys begins."""
+        body = self._text.lstrip(" \t\r\n\ufeff")
+        position = len(self._text) - len(body)
+        for wanted in keys:
+            if not self._text.startswith("{", position):
+                return None
+            inside = members(self._text, position)
+            found = next((start for key, start in inside if key == wanted), None)
+            if found is None:
+                return None
+            position = found
+        return position if position < len(self._text) else None
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
+
+
+class PlacedSource(Stamped):
+    """Loads placed values again, as long as the file stays what it was."""
+
+    def __init__(self, path: Path, stamp: Stamp, pieces_of: Callable[[Any], list[Piece]]) -> None:
+        """`pieces_of` is what the reader makes of a value, and depends on the value alone."""
+        super().__init__(path, stamp)
+        self._pieces_of = pieces_of
+        self._lines = array("I")
+        self._offsets = array("Q")
+        self._lengths = array("Q")
+
+    def place(self, placed: Placed) -> None:
+        """Remember where a record lies, for `records`."""
+        self._lines.append(placed.line)
+        self._offsets.append(placed.span.offset)
+        self._lengths.append(placed.span.length)
+
+    def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
+        """The content of each turn, in the order given."""
+        place, pieces = (-1, -1), list[Piece]()
+        with self.open() as file:
+            for turn in turns:
+                span = turn.span
+                if (span.offset, span.length) != place:
+                    place = (span.offset, span.length)
+                    file.seek(span.offset)
+                    pieces = self._pieces_of(decode_json(file.read(span.length)))
+                yield content_of(pieces[span.part])
+
+    def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """(line, record) for each record from the first to the last line."""
+        with self.open() as file:
+            for line, offset, length in zip(self._lines, self._offsets, self._lengths, strict=True):
+                if first_line <= line <= last_line:
+                    file.seek(offset)
+                    yield line, decode_json(file.read(length))
+
+
+def content_of(piece: Piece) -> Content:
+    """What a piece holds; the arguments of a call that are no JSON object are none."""
+    if piece.kind is not Kind.TOOL_CALL:
+        return Content(text=piece.text, images=piece.images)
+    arguments = decode_json(piece.text.encode("utf-8", "replace"))
+    return Content(text=piece.text, arguments=arguments if isinstance(arguments, dict) else {})
