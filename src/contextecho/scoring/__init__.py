@@ -34,6 +34,7 @@ __all__ = [
     "Screen",
     "Shift",
     "ShownReply",
+    "Stratum",
     "Voice",
     "Window",
     "analyse_run",
@@ -72,7 +73,9 @@ if TYPE_CHECKING:
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
-    from contextecho.scoring.screen import Outlook, Screen, Shift, Voice, Window, screen_session
+    from contextecho.scoring.screen import Outlook, Screen, Window, screen_session
+    from contextecho.scoring.shifts import Shift, Stratum
+    from contextecho.scoring.voices import Voice
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -99,7 +102,9 @@ else:
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
-        "screen": ("Outlook", "Screen", "Shift", "Voice", "Window", "screen_session"),
+        "screen": ("Outlook", "Screen", "Window", "screen_session"),
+        "shifts": ("Shift", "Stratum"),
+        "voices": ("Voice",),
     }
 
     def __getattr__(name: str) -> object:

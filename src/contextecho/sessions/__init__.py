@@ -8,6 +8,7 @@ session.text(last)
 
 from __future__ import annotations
 
+from contextecho.sessions.circumstances import Circumstances, Conditions, circumstances_of
 from contextecho.sessions.discovery import (
     FoundSession,
     discover,
@@ -33,8 +34,10 @@ from contextecho.sessions.model import (
 from contextecho.sessions.reading import read_session
 
 __all__ = [
+    "Circumstances",
     "Compaction",
     "CompactionKind",
+    "Conditions",
     "Content",
     "FoundSession",
     "Kind",
@@ -45,6 +48,7 @@ __all__ = [
     "Span",
     "Speaker",
     "Turn",
+    "circumstances_of",
     "discover",
     "example_session",
     "is_sub_agents",
