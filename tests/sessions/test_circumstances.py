@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from contextecho.sessions import Conditions, Kind, Session, circumstances_of, read_session
+from contextecho.sessions import (
+    Conditions,
+    Kind,
+    Session,
+    circumstances_of,
+    read_session,
+    tell_apart,
+)
 from contextecho.sessions.language import language_of
 from sessions.building import assistant, user
 
@@ -78,9 +85,15 @@ def test_the_gap_is_the_time_since_the_turn_before(read: Read) -> None:
     assert [c.gap for c in circumstances_of(session)] == [None, None, 7 * 3600 + 30]
 
 
-def test_conditions_read_as_what_is_known() -> None:
-    assert str(Conditions(model="m", language="en")) == "m, en"
-    assert str(Conditions()) == "nothing recorded"
+def test_conditions_are_told_apart_by_what_differs() -> None:
+    old, new = Conditions(model="m", version="1"), Conditions(model="m", version="2")
+    unknown = Conditions(model="m", language="en")
+    assert tell_apart([old, new, old]) == {old: "version 1", new: "version 2"}
+    assert tell_apart([old]) == {old: "model m"}
+    assert tell_apart([new, unknown]) == {
+        new: "version 2, language not recorded",
+        unknown: "version not recorded, language en",
+    }
 
 
 def _of_answers(session: Session, what: Callable[[Conditions], object]) -> list[object]:

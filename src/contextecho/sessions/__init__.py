@@ -8,7 +8,12 @@ session.text(last)
 
 from __future__ import annotations
 
-from contextecho.sessions.circumstances import Circumstances, Conditions, circumstances_of
+from contextecho.sessions.circumstances import (
+    Circumstances,
+    Conditions,
+    circumstances_of,
+    tell_apart,
+)
 from contextecho.sessions.discovery import (
     FoundSession,
     discover,
@@ -56,4 +61,5 @@ __all__ = [
     "retention_warning",
     "session_roots",
     "sub_agent_files",
+    "tell_apart",
 ]

@@ -8,13 +8,14 @@ pause and place in the turn are recorded beside them, since drift itself runs al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from contextecho.sessions.language import language_of
 from contextecho.sessions.model import Kind, Session, Speaker, Turn
+from contextecho.untrusted import one_line
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,10 +27,21 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     personality: str | None = None
     language: str | None = None  # ISO 639-1, of the last prompt whose language can be told
 
-    def __str__(self) -> str:
-        """All that is known, the model first."""
-        known = [value for value in msgspec.structs.astuple(self) if value]
-        return ", ".join(known) or "nothing recorded"
+
+def tell_apart(conditions: Iterable[Conditions]) -> dict[Conditions, str]:
+    """Each of these in words: what differs between them, or the model where nothing does."""
+    found = tuple(dict.fromkeys(conditions))
+    names = [
+        name
+        for name in Conditions.__struct_fields__
+        if len({getattr(each, name) for each in found}) > 1
+    ]
+    return {each: _words(each, names or ["model"]) for each in found}
+
+
+def _words(conditions: Conditions, names: Iterable[str]) -> str:
+    said = (f"{name} {getattr(conditions, name) or 'not recorded'}" for name in names)
+    return one_line(", ".join(said))
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
