@@ -299,13 +299,3 @@ def test_the_end_is_the_end_also_behind_the_last_row_turn() -> None:
     assert (last.row_turn, last.line) == (2, 3)
     shown = take_snapshot(read, last, load_protocol("strict"), counter=EstimateCounter())
     assert [message.role for message in shown.context.messages] == ["user", "assistant", "tool"]
-
-
-def test_positions_bear_the_conditions_under_which_the_model_last_spoke(shared: Path) -> None:
-    """The client of this file is updated between its steps 34 and 35 (jq .version, by message)."""
-    path = shared / "sessions/claude-code/entire-995ebed6e4-2-glued-line.jsonl"
-    choice = choose_positions(read_session(path), "line:2,step:10,step:34,step:35")
-    versions = [p.conditions and p.conditions.version for p in choice.positions]
-    assert versions == [None, "2.1.7", "2.1.7", "2.1.12"]
-    (note,) = (note for note in choice.notes if "equal conditions" in note)
-    assert "version 2.1.7 at P01_step10, P02_step34; version 2.1.12 at P03_step35" in note

@@ -15,7 +15,7 @@ together, a padding that a short segment cannot hold) comes back as a note.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -23,14 +23,7 @@ import msgspec
 from contextecho.contexts.model import Position
 from contextecho.counting import counted
 from contextecho.errors import SessionError, UsageError
-from contextecho.sessions import (
-    Conditions,
-    Kind,
-    Session,
-    Speaker,
-    circumstances_of,
-    tell_apart,
-)
+from contextecho.sessions import Kind, Session
 
 PADDING = 100
 """Row turns between a compaction and the positions around it (paper, App. S)."""
@@ -94,11 +87,8 @@ def choose_positions(session: Session, policy: str, *, padding: int | None = Non
             f"{counted(len(kept), 'position')}: too few to say much; even:N gives N"
         )
     lines = [turn.line for turn in session.turns]
-    spoken = _spoken_under(session)
-    positions = tuple(
-        _position(session, lines, spoken, wish, order) for order, wish in enumerate(kept)
-    )
-    return Choice(positions=positions, notes=(*notes, *_condition_notes(positions)))
+    positions = tuple(_position(session, lines, wish, order) for order, wish in enumerate(kept))
+    return Choice(positions=positions, notes=tuple(notes))
 
 
 def even_indices(count: int, wanted: int) -> tuple[int, ...]:
@@ -223,42 +213,10 @@ def _merge(wishes: Sequence[_Wish], notes: list[str]) -> list[_Wish]:
     return kept
 
 
-def _spoken_under(session: Session) -> list[tuple[int, Conditions]]:
-    """(line, conditions) of each text of the model that stayed in the conversation."""
-    around = zip(session.turns, circumstances_of(session), strict=True)
-    return [
-        (turn.line, circumstances.conditions)
-        for turn, circumstances in around
-        if turn.speaker is Speaker.MODEL and not turn.abandoned
-    ]
-
-
-def _condition_notes(positions: Sequence[Position]) -> Iterator[str]:
-    """What else differs between positions than how far in they are."""
-    known = [(p.label, p.conditions) for p in positions if p.conditions is not None]
-    words = tell_apart(conditions for _, conditions in known)
-    if len(words) > 1:
-        places = (
-            f"{said} at {', '.join(label for label, its in known if its == conditions)}"
-            for conditions, said in words.items()
-        )
-        yield (
-            "not only the distance differs between positions, so contrasts are also given under "
-            f"equal conditions: {'; '.join(places)}"
-        )
-
-
-def _position(
-    session: Session,
-    lines: Sequence[int],
-    spoken: Sequence[tuple[int, Conditions]],
-    wish: _Wish,
-    order: int,
-) -> Position:
+def _position(session: Session, lines: Sequence[int], wish: _Wish, order: int) -> Position:
     assert 1 <= wish.row_turn <= session.row_turns, wish
     line = wish.line or _line_of(session, wish.row_turn)
     before = session.turns[: bisect_right(lines, line)]
-    said = bisect_right(spoken, line, key=lambda text: text[0])
     return Position(
         label=f"P{order:02d}_{wish.name}",
         row_turn=wish.row_turn,
@@ -267,7 +225,6 @@ def _position(
         line=line,
         segment=sum(c.line <= line for c in session.full_compactions),
         order=order,
-        conditions=spoken[said - 1][1] if said else None,
     )
 
 

@@ -12,6 +12,7 @@ from contextecho.sessions.circumstances import (
     Circumstances,
     Conditions,
     circumstances_of,
+    conditions_at,
     tell_apart,
 )
 from contextecho.sessions.discovery import (
@@ -54,6 +55,7 @@ __all__ = [
     "Speaker",
     "Turn",
     "circumstances_of",
+    "conditions_at",
     "discover",
     "example_session",
     "is_sub_agents",

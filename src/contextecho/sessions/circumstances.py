@@ -8,8 +8,8 @@ pause and place in the turn are recorded beside them, since drift itself runs al
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -56,13 +56,13 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
 
 def circumstances_of(session: Session) -> Iterator[Circumstances]:
     """The circumstances of each turn, in the order of `session.turns`. Reads the prompts' text."""
-    languages = _languages(session)
+    languages = _Languages(session)
     before: float | None = None
     for turn in session.turns:
         gap = None if turn.time is None or before is None else turn.time - before
         before = before if turn.time is None else turn.time
         yield Circumstances(
-            conditions=Conditions(**_declared(turn), language=languages.get(turn.prompt)),
+            conditions=_conditions(turn, languages),
             segment=turn.segment,
             final=turn.final,
             sub_agent=session.parent is not None,
@@ -70,25 +70,47 @@ def circumstances_of(session: Session) -> Iterator[Circumstances]:
         )
 
 
-def _declared(turn: Turn) -> dict[str, Any]:
-    names = ("model", "version", "mode", "personality")
-    return {name: getattr(turn, name) for name in names}
+def conditions_at(session: Session, lines: Iterable[int]) -> list[Conditions | None]:
+    """Under which conditions the model last spoke up to each line; `None` where it had not.
+
+    Reads no more prompts than are needed to tell their language.
+    """
+    languages = _Languages(session)
+    spoken = [t for t in session.turns if t.speaker is Speaker.MODEL and not t.abandoned]
+    found = (bisect_right(spoken, line, key=lambda turn: turn.line) for line in lines)
+    return [_conditions(spoken[said - 1], languages) if said else None for said in found]
 
 
-def _languages(session: Session) -> dict[int, str | None]:
-    """The language in force at each prompt; before the first that can be told, that one's."""
-    said = [
-        turn
-        for turn in session.turns
-        if turn.speaker is Speaker.HUMAN and turn.kind is Kind.USER and not turn.abandoned
-    ]
-    told: dict[int, str | None] = {}
-    for turn, content in zip(said, session.contents(said), strict=True):
-        if found := language_of(content.text):
-            told[turn.prompt] = found
-    current = next(iter(told.values()), None)
-    in_force: dict[int, str | None] = {}
-    for prompt in range(session.prompts + 1):
-        current = told.get(prompt, current)
-        in_force[prompt] = current
-    return in_force
+def _conditions(turn: Turn, languages: _Languages) -> Conditions:
+    return Conditions(
+        model=turn.model,
+        version=turn.version,
+        mode=turn.mode,
+        personality=turn.personality,
+        language=languages.at(turn.prompt),
+    )
+
+
+class _Languages:
+    """The language in force at each prompt: the last that could be told, or else the next."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._said: dict[int, list[Turn]] = {}
+        for turn in session.turns:
+            human = turn.speaker is Speaker.HUMAN and turn.kind is Kind.USER
+            if human and not turn.abandoned:
+                self._said.setdefault(turn.prompt, []).append(turn)
+        self._told: dict[int, str | None] = {}
+
+    def at(self, prompt: int) -> str | None:
+        """At this prompt, counted from 1; 0 is before the first."""
+        earlier = range(prompt, 0, -1)
+        later = range(prompt + 1, self._session.prompts + 1)
+        return next((told for p in (*earlier, *later) if (told := self._tell(p))), None)
+
+    def _tell(self, prompt: int) -> str | None:
+        if prompt not in self._told:
+            contents = self._session.contents(self._said.get(prompt, ()))
+            self._told[prompt] = language_of("\n".join(content.text for content in contents))
+        return self._told[prompt]
