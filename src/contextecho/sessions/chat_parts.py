@@ -40,6 +40,15 @@ def text_of(content: Any) -> tuple[str, int]:
     return "\n".join(texts), images
 
 
+def reasoning_of(message: dict[str, Any]) -> list[Piece]:
+    """The reasoning that came with a message; blocks repeat `reasoning_content`, if it is there."""
+    blocks = message.get("thinking_blocks")
+    thoughts = [string(block, "thinking") for block in (blocks if isinstance(blocks, list) else [])]
+    texts = [string(message, "reasoning_content")]
+    texts = texts if texts[0] else thoughts
+    return [Piece(Kind.THINKING, Speaker.MODEL, text) for text in texts if text]
+
+
 def tool_calls(message: dict[str, Any]) -> Iterator[Piece]:
     """Tool calls, in the present form and the old one."""
     calls = message.get("tool_calls")

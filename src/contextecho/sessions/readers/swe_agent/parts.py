@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import json_text, string, text_of, tool_calls
+from contextecho.sessions.chat_parts import json_text, reasoning_of, string, text_of, tool_calls
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.model import Kind, Speaker
 
@@ -55,7 +55,7 @@ def entry_pieces(entry: dict[str, Any]) -> list[Piece]:
     text, images = text_of(entry["content"])
     if entry["role"] != "assistant" or entry.get("is_demo"):
         return [Piece(Kind.USER, Speaker.HARNESS, text, images=images)]
-    pieces = [Piece(Kind.THINKING, Speaker.MODEL, text) for text in _thinking(entry)]
+    pieces = reasoning_of(entry)
     prose = _prose(string(entry, "thought"), string(entry, "action"), text)
     if prose.strip():
         pieces.append(Piece(Kind.ASSISTANT, Speaker.MODEL, prose))
@@ -98,9 +98,3 @@ def _command(action: Any) -> Piece:
     text = action if isinstance(action, str) and action.strip() else None
     arguments = "" if text is None else json_text({ACTION: text})
     return Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, ACTION)
-
-
-def _thinking(entry: Mapping[str, Any]) -> list[str]:
-    blocks = entry.get("thinking_blocks")
-    found = [string(block, "thinking") for block in (blocks if isinstance(blocks, list) else [])]
-    return [text for text in found if text]
