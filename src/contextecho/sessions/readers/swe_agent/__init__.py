@@ -57,9 +57,9 @@ def read_member(path: Path, member: str) -> Session:
         stamp = Stamp.of(file)
         data = file.read(stamp.size)
     document = Document(data)
-    spans = list(_attempts(document)) if b'"attempts"' in data else []
-    if spans:
-        span = spans[int(member) - 1]
+    spans = enumerate(_attempts(document) if b'"attempts"' in data else (), 1)
+    span = next((span for number, span in spans if str(number) == member), None)
+    if span is not None:
         document = Document(data[span.offset : span.offset + span.length], span.offset)
     conversation = Conversation()
     source = PlacedSource(path, stamp, pieces_of)
