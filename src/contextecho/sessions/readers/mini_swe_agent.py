@@ -76,7 +76,15 @@ def read(path: Path) -> Session:
         if isinstance(placed.value, dict):
             source.place(placed)
         run.take(placed)
-    return conversation.session(path, format=NAME, bytes=stamp.size, source=source, cwd=run.cwd)
+    instance = document.value("instance_id")
+    return conversation.session(
+        path,
+        format=NAME,
+        bytes=stamp.size,
+        source=source,
+        cwd=run.cwd,
+        **({"id": make_visible(instance)} if isinstance(instance, str) else {}),
+    )
 
 
 class _Run:
