@@ -221,6 +221,13 @@ def test_the_marks_of_later_text_versions(tmp_path: Path, mark: str) -> None:
     ]
 
 
+def test_output_that_looks_like_a_persons_words_is_none(tmp_path: Path) -> None:
+    text = "Interrupted by user: no"
+    session = read(tmp_path, answer("I look.", "cat log"), told(text, returncode=0))
+    assert session.prompts == 1
+    assert said(session)[-1] == (Kind.TOOL_RESULT, Speaker.TOOL, text)
+
+
 def test_strangers_are_counted(tmp_path: Path) -> None:
     session = read(tmp_path, answer("Hi."), {"role": "narrator", "content": "x"}, {"role": [1]})
     assert {s.reason: s.lines for s in session.skipped} == {

@@ -148,7 +148,7 @@ class _Run:
             self._sent_back(placed, extra)
         elif _TYPED_COMMAND.match(text):
             self._open = [None]
-        elif role in ("system", "exit") or (call_id is None and _NOTICE.match(text)):
+        elif role in ("system", "exit") or (not _is_output(message) and _NOTICE.match(text)):
             self._open = []
         elif call_id is not None or self._open:
             self._result(pieces[0], call_id or self._open[0], extra)
@@ -170,7 +170,6 @@ class _Run:
             self._conversation.tally.add("answer sent back and asked for again", placed.line)
 
     def _say(self, placed: Placed, pieces: Sequence[Piece | None], model: str | None) -> None:
-        time = _extra(placed.value).get("timestamp")
         self._conversation.say(
             Message(
                 line=placed.line,
@@ -178,7 +177,7 @@ class _Run:
                 pieces=pieces,
                 model=model,
                 version=self._version,
-                time=float(time) if isinstance(time, int | float) else None,
+                time=_time(placed.value),
             )
         )
 
@@ -205,9 +204,23 @@ def _is_answer(value: Any) -> bool:
     return not typed
 
 
+def _is_output(message: dict[str, Any]) -> bool:
+    """Whether the message says of itself that it is a command's output."""
+    return "returncode" in _extra(message) or message.get("role") != "user"
+
+
 def _extra(message: dict[str, Any]) -> dict[str, Any]:
     found = message.get("extra")
     return found if isinstance(found, dict) else {}
+
+
+def _time(message: dict[str, Any]) -> float | None:
+    """When it was said; `extra` has seconds since 1970."""
+    found = _extra(message).get("timestamp")
+    try:
+        return float(found) if isinstance(found, int | float) else None
+    except OverflowError:
+        return None
 
 
 def _pieces(message: dict[str, Any]) -> list[Piece]:
@@ -217,7 +230,7 @@ def _pieces(message: dict[str, Any]) -> list[Piece]:
     if not _is_answer(message):
         content = message["content"] if "content" in message else message.get("output")
         text, images = text_of(content)
-        typed = _TYPED.match(text)
+        typed = None if _is_output(message) else _TYPED.match(text)
         if typed is None:
             return [Piece(Kind.USER, Speaker.HARNESS, text, images=images)]
         return [
