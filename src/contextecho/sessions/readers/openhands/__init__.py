@@ -8,7 +8,7 @@ reading its `base_state.json` reads the events beside it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from contextecho.sessions.conversation import Conversation, Piece
 from contextecho.sessions.jsontext import decode_json
@@ -20,6 +20,7 @@ from contextecho.sessions.readers.openhands.folder import FolderSource, read_eve
 from contextecho.sessions.readers.openhands.kinds import Kinds, learn_state
 from contextecho.sessions.readers.openhands.thread import Facts, Thread
 from contextecho.sessions.stamp import Stamp
+from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "openhands"
@@ -41,33 +42,46 @@ def sniff(head: bytes) -> bool:
 
 def members(path: Path) -> list[str]:
     """The instances of an evaluation; one name for a file that is one conversation."""
-    return list(layout.instances(path)) or ["1"]
+    return list(layout.instances(path).places) or ["1"]
 
 
 def read_member(path: Path, member: str) -> Session:
     """Index one conversation. Raises `SessionError` if no model speaks in it."""
     reading = _Reading(path)
+    tally = reading.conversation.tally
     with path.open("rb") as file:
         stamp = Stamp.of(file)
         first = decode_json(layout.first_line(file))
+        source = PlacedSource(path, stamp, _pieces)
         if layout.is_event(first):
-            source = PlacedSource(path, stamp, _pieces)
-            events = layout.event_lines(file, stamp.size, reading.conversation.tally)
+            events = layout.event_lines(file, stamp.size, tally)
+        elif layout.is_instance(first):
+            data, offset = _instance(file, layout.instances(path), member, tally)
+            layout.learn_instance(reading.facts, decode_json(data))
+            events = layout.events_in(data, offset, tally)
         else:
-            data, offset = file.read(stamp.size), 0
-            if layout.is_base_state(first) or layout.is_base_state(decode_json(data)):
+            data = file.read(stamp.size)
+            if layout.is_base_state(decode_json(data)):
                 return reading.folder()
-            if layout.is_instance(first):
-                number = layout.instances(path).get(member, 0)
-                data, offset = layout.line_at(data, number, reading.conversation.tally)
-                layout.learn_instance(reading.facts, decode_json(data))
-            source = PlacedSource(path, stamp, _pieces)
-            events = layout.events_in(data, offset, reading.conversation.tally)
+            events = layout.events_in(data, 0, tally)
         for placed in events:
             if isinstance(placed.value, dict):
                 source.place(placed)
             reading.take(placed)
     return reading.session(source, stamp.size)
+
+
+def _instance(
+    file: BinaryIO, found: layout.Instances, member: str, tally: Tally
+) -> tuple[bytes, int]:
+    """The line of an instance and where it begins; lines without any are counted."""
+    for line in found.others:
+        tally.add("line without an instance", line)
+    place = found.places.get(member)
+    if place is None:  # the file has changed since its instances were named
+        return b"", 0
+    file.seek(place.span.offset)
+    return file.read(place.span.length), place.span.offset
 
 
 class _Reading:

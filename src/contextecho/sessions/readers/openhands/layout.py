@@ -8,6 +8,7 @@ line where ids repeat. Old histories hold pairs, an action and its observation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -16,9 +17,11 @@ from msgspec import Struct
 
 from contextecho.sessions.chat_parts import string
 from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.model import Span
 from contextecho.sessions.placed import Document, Placed, placed_lines
 from contextecho.sessions.readers.openhands import v0, v1
 from contextecho.sessions.readers.openhands.thread import Facts, text_of_id
+from contextecho.sessions.stamp import Stamp
 from contextecho.sessions.tally import Tally
 
 HISTORY: Final = "history"
@@ -74,31 +77,39 @@ class _Instance(Struct):
 _decode_instance = msgspec.json.Decoder(_Instance).decode
 
 
-def instances(path: Path) -> dict[str, int]:
-    """The line of each instance by its name; none for a file of another layout."""
-    ids = dict[int, str]()
+class Instances(Struct, frozen=True):
+    """Where the instances of an evaluation lie, by name, and the lines that hold none."""
+
+    places: dict[str, Placed]
+    others: tuple[int, ...]
+
+
+def instances(path: Path) -> Instances:
+    """The instances in a file; none for a file of another layout. Raises `OSError`."""
+    with path.open("rb") as file:
+        return _instances(path, Stamp.of(file))
+
+
+@lru_cache(maxsize=2)
+def _instances(path: Path, stamp: Stamp) -> Instances:
+    """Kept as long as the file is the same: each instance is read by itself."""
+    found, others, offset = list[tuple[str, Placed]](), list[int](), 0
     with path.open("rb") as file:
         if not is_instance(decode_json(first_line(file))):
-            return {}
+            return Instances({}, ())
         for number, line in enumerate(file, 1):
-            found = _instance_in(line)
-            if found is not None:
-                ids[number] = "" if found.instance_id is None else str(found.instance_id)
-    by_line = "" in ids.values() or len(set(ids.values())) < len(ids)
-    by_line |= any("#" in id or not id.isprintable() for id in ids.values())
-    return {str(number) if by_line else id: number for number, id in ids.items()}
-
-
-def line_at(data: bytes, wanted: int, tally: Tally) -> tuple[bytes, int]:
-    """A line and where it begins; lines that hold no instance are counted."""
-    offset, found = 0, (b"", 0)
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if number == wanted:
-            found = (line, offset)
-        elif line.strip() and _instance_in(line) is None:
-            tally.add("line without an instance", number)
-        offset += len(line) + 1
-    return found
+            value = _instance_in(line)
+            if value is not None:
+                name = "" if value.instance_id is None else str(value.instance_id)
+                found.append((name, Placed(number, Span(offset, len(line)), None)))
+            elif line.strip():
+                others.append(number)
+            offset += len(line)
+    names = {name for name, _ in found}
+    by_line = len(names) < len(found) or any("#" in n or not n.isprintable() for n in names)
+    by_line |= "" in names
+    places = {str(place.line) if by_line else name: place for name, place in found}
+    return Instances(places, tuple(others))
 
 
 def learn_instance(facts: Facts, value: Any) -> None:
