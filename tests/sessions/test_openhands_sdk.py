@@ -303,6 +303,51 @@ def test_older_calls_and_observations(tmp_path: Path) -> None:
     ]
 
 
+def linked(event: dict[str, Any], parent: str) -> dict[str, Any]:
+    return event | {"parent_id": parent}
+
+
+REWOUND = [
+    linked(message("a", "Mend it."), "__root__"),
+    linked(message("b", "First try.", "agent", llm_response_id="r1"), "a"),
+    linked(event("Condensation", "c", forgotten_event_ids=["a"], summary="s"), "b"),
+    linked(message("d", "Again."), "a"),
+    linked(message("e", "Second try.", "agent", llm_response_id="r2"), "d"),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_a_rewind_leaves_behind_is_abandoned(
+    tmp_path: Path, shape: Callable[[Path, Iterable[Any]], Path]
+) -> None:
+    session = read_session(shape(tmp_path, REWOUND))
+    assert [session.text(turn) for turn in session.turns if turn.abandoned] == ["First try."]
+    assert (session.prompts, session.steps, session.compactions) == (2, 2, ())
+    assert "condensation on a branch that was left behind" in {s.reason for s in session.skipped}
+
+
+def test_the_client_stands_where_its_state_says(tmp_path: Path) -> None:
+    path = as_folder(tmp_path, REWOUND)
+    path.write_text(json.dumps(STATE | {"leaf_event_id": "b"}))
+    session = read_session(path)
+    left = [session.text(turn) for turn in session.turns if turn.abandoned]
+    assert left == ["Again.", "Second try."]
+
+
+def test_events_of_an_older_client_are_one_line_of_descent(tmp_path: Path) -> None:
+    """A resume may call its first event a root; the events before it name no parent at all."""
+    old = [message("a", "Mend it."), message("b", "Done.", "agent", llm_response_id="r1")]
+    resumed = linked(message("c", "More."), "__root__")
+    gone = linked(message("d", "Done.", "agent", llm_response_id="r2"), "no such event")
+    session = read(tmp_path, *old, resumed, gone)
+    assert [turn.abandoned for turn in session.turns] == [False] * 4
+
+
+def test_parents_in_a_circle_end(tmp_path: Path) -> None:
+    circle = [linked(REWOUND[0], "b"), linked(REWOUND[1], "a")]
+    assert [turn.abandoned for turn in read(tmp_path, *circle).turns] == [False, False]
+
+
 def test_unknown_kinds_are_counted_by_name(tmp_path: Path) -> None:
     session = read(tmp_path, *EVENTS[:3], event("NovelEvent", "f1"), 7)
     assert {s.reason: s.lines for s in session.skipped} == {

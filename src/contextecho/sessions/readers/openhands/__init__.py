@@ -7,6 +7,8 @@ reading its `base_state.json` reads the events beside it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -16,6 +18,7 @@ from contextecho.sessions.model import Session
 from contextecho.sessions.placed import Placed, PlacedSource
 from contextecho.sessions.readers.openhands import layout, v0, v1
 from contextecho.sessions.readers.openhands.actions import Actions
+from contextecho.sessions.readers.openhands.branches import PARENT, left_behind
 from contextecho.sessions.readers.openhands.folder import FolderSource, read_events
 from contextecho.sessions.readers.openhands.kinds import Kinds, learn_state
 from contextecho.sessions.readers.openhands.thread import Facts, Thread
@@ -25,6 +28,8 @@ from contextecho.untrusted import make_visible
 
 NAME: Final = "openhands"
 _SIGNS: Final = (b'"observation"', b'"action"', b'"kind"')
+
+Events = Callable[[Tally], Iterator[Placed]]
 
 
 def sniff(head: bytes) -> bool:
@@ -52,19 +57,22 @@ def read_member(path: Path, member: str) -> Session:
     with path.open("rb") as file:
         stamp = Stamp.of(file)
         first = decode_json(layout.first_line(file))
-        source = PlacedSource(path, stamp, _pieces)
         if layout.is_event(first):
-            events = layout.event_lines(file, stamp.size, tally)
+            events: Events = partial(layout.event_lines, file, stamp.size)
+            is_tree = any(PARENT in line for line in file)
         elif layout.is_instance(first):
             data, offset = _instance(file, layout.instances(path), member, tally)
             layout.learn_instance(reading.facts, decode_json(data))
-            events = layout.events_in(data, offset, tally)
+            events, is_tree = partial(layout.events_in, data, offset), PARENT in data
         else:
             data = file.read(stamp.size)
             if layout.is_base_state(decode_json(data)):
                 return reading.folder()
-            events = layout.events_in(data, 0, tally)
-        for placed in events:
+            events, is_tree = partial(layout.events_in, data, 0), PARENT in data
+        if is_tree:
+            reading.learn_tree(placed.value for placed in events(Tally()))
+        source = PlacedSource(path, stamp, _pieces)
+        for placed in events(tally):
             if isinstance(placed.value, dict):
                 source.place(placed)
             reading.take(placed)
@@ -91,8 +99,12 @@ class _Reading:
         self._path = path
         self.conversation = Conversation()
         self.facts = Facts()
-        thread = Thread(self.conversation, self.facts)
-        self._actions, self._kinds = Actions(thread), Kinds(thread)
+        self._thread = Thread(self.conversation, self.facts)
+        self._actions, self._kinds = Actions(self._thread), Kinds(self._thread)
+
+    def learn_tree(self, events: Iterable[Any]) -> None:
+        """Find out, before any is taken in, which events a rewind left behind."""
+        self._thread.abandoned = left_behind(events, self.facts.leaf)
 
     def take(self, placed: Placed) -> None:
         """Take in one event; what is none is counted."""
@@ -107,7 +119,9 @@ class _Reading:
         """The session whose events are in a folder beside the state that `path` names."""
         source = FolderSource(_pieces)
         learn_state(self.facts, source.read(self._path, 0).value)
-        for placed in read_events(self._path, source, self.conversation.tally):
+        found = list(read_events(self._path, source, self.conversation.tally))
+        self.learn_tree(placed.value for placed in found)
+        for placed in found:
             self.take(placed)
         return self.session(source, source.size)
 

@@ -89,3 +89,4 @@ def learn_state(facts: Facts, state: Any) -> None:
     facts.agent = string(agent, "kind") or facts.agent
     facts.cwd = facts.cwd or string(workspace, "working_dir")
     facts.id = facts.id or string(state, "id")
+    facts.leaf = string(state, "leaf_event_id") or facts.leaf

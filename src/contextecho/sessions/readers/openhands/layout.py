@@ -140,6 +140,7 @@ def events_in(data: bytes, offset: int, tally: Tally) -> Iterator[Placed]:
 
 def event_lines(file: BinaryIO, end: int, tally: Tally) -> Iterator[Placed]:
     """The events of a file that has one a line."""
+    file.seek(0)
     return placed_lines(file, end, tally, is_event, ("id", "kind", "timestamp", "source"))
 
 

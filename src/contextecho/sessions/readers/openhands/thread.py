@@ -30,6 +30,7 @@ class Facts(Struct):
     version: str | None = None
     agent: str | None = None
     cwd: str | None = None
+    leaf: str | None = None  # the event that the client stands on, where events are a tree
 
 
 class Thread:
@@ -39,6 +40,7 @@ class Thread:
         """`facts` change with what the events say."""
         self.conversation = conversation
         self.facts = facts
+        self.abandoned = frozenset[str]()  # events that a rewind left behind
         self.trigger: str | None = None  # of the condensation that was asked for
         self._turns_of: dict[str, range] = {}  # of each event that the model still sees
         self._answers: set[str] = set()
@@ -60,6 +62,8 @@ class Thread:
             if id in self._answers:
                 pieces = [None if p and p.kind is Kind.THINKING else p for p in pieces]
             self._answers.add(id)
+        event = id_of(placed.value)
+        abandoned = event in self.abandoned
         first = len(self.conversation.turns)
         self.conversation.say(
             Message(
@@ -71,9 +75,10 @@ class Thread:
                 version=self.facts.version,
                 time=self._time(placed),
                 mode=self.facts.agent,
+                abandoned=abandoned,
             )
         )
-        if (event := id_of(placed.value)) is not None:
+        if event is not None and not abandoned:
             self._turns_of[event] = range(first, len(self.conversation.turns))
 
     def is_known(self, id: str | None) -> bool:
@@ -89,6 +94,9 @@ class Thread:
 
     def condense(self, placed: Placed, summary: Piece, is_forgotten: Callable[[str], bool]) -> None:
         """The events that `is_forgotten` are gone from what the model sees."""
+        if id_of(placed.value) in self.abandoned:
+            self.count(placed, "condensation on a branch that was left behind")
+            return
         for id in [id for id in self._turns_of if is_forgotten(id)]:
             del self._turns_of[id]
         kept = [turn for turns in self._turns_of.values() for turn in turns]
