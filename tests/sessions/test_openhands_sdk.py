@@ -303,6 +303,14 @@ def test_older_calls_and_observations(tmp_path: Path) -> None:
     ]
 
 
+def test_a_command_without_output_has_an_empty_result(tmp_path: Path) -> None:
+    """The fields beside an empty `content` (the command, its exit code) are no output."""
+    quiet = result("e4", "terminal", "c1", "")
+    quiet["observation"] |= {"command": "ls", "exit_code": 0, "metadata": {"pid": -1}}
+    session = read(tmp_path, *EVENTS[1:3], quiet)
+    assert said(session)[-1] == (Kind.TOOL_RESULT, Speaker.TOOL, "")
+
+
 def linked(event: dict[str, Any], parent: str) -> dict[str, Any]:
     return event | {"parent_id": parent}
 

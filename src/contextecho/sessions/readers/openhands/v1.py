@@ -119,8 +119,10 @@ def _observation(event: dict[str, Any]) -> Piece:
     found = found if isinstance(found, dict) else {}
     text, images = text_of(found.get("content"))
     if not text and not images:
-        rest = {k: v for k, v in found.items() if k not in ("kind", "content", "is_error")}
-        text = string(found, "output") or (json_text(rest) if rest else "")
+        text = string(found, "output") or ""
+    if "content" not in found and "output" not in found:
+        rest = {key: value for key, value in found.items() if key not in ("kind", "is_error")}
+        text = json_text(rest) if rest else ""
     return _result(event, text, is_error=found.get("is_error") is True, images=images)
 
 
