@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from contextecho.sessions.chat_parts import string, text_of, tool_calls
 from contextecho.sessions.conversation import Conversation, Message, Piece
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Kind, Session, Speaker
@@ -24,7 +25,6 @@ NAME: Final = "chat"
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _INSTRUCTIONS: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
-_SPOKEN: Final = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
 def sniff(head: bytes) -> bool:
@@ -125,55 +125,18 @@ def _say(conversation: Conversation, found: Placed) -> None:
 def _pieces(message: dict[str, Any]) -> list[Piece]:
     """The pieces of a message, in the order in which they were produced."""
     role = message["role"]
-    text, images = _text(message.get("content"))
+    text, images = text_of(message.get("content"))
     if role in _RESULTS:
-        call_id, name = _string(message, "tool_call_id"), _string(message, "name")
+        call_id, name = string(message, "tool_call_id"), string(message, "name")
         return [Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, images)]
     if role != "assistant":
         speaker = Speaker.HARNESS if role in _INSTRUCTIONS else Speaker.HUMAN
         said = text.strip() or images
         return [Piece(Kind.USER, speaker, text, images=images)] if said else []
     pieces = []
-    thought = _string(message, "reasoning_content") or _string(message, "reasoning")
+    thought = string(message, "reasoning_content") or string(message, "reasoning")
     if thought:
         pieces.append(Piece(Kind.THINKING, Speaker.MODEL, thought))
     if text.strip():
         pieces.append(Piece(Kind.ASSISTANT, Speaker.MODEL, text))
-    return [*pieces, *_calls(message)]
-
-
-def _calls(message: dict[str, Any]) -> Iterator[Piece]:
-    """Tool calls, in the present form and the old one."""
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict) and isinstance(call.get("function"), dict):
-            yield _call(call["function"], _string(call, "id"))
-    if isinstance(message.get("function_call"), dict):
-        yield _call(message["function_call"], None)
-
-
-def _call(function: dict[str, Any], call_id: str | None) -> Piece:
-    arguments = _string(function, "arguments") or ""
-    return Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, _string(function, "name"), call_id)
-
-
-def _text(content: Any) -> tuple[str, int]:
-    """The text of a message's content, and how many pictures and files it leaves out."""
-    if isinstance(content, str):
-        return content, 0
-    blocks = content if isinstance(content, list) else []
-    texts = [block for block in blocks if isinstance(block, str)]
-    images = 0
-    for block in blocks:
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") in _SPOKEN:
-            texts.append(_string(block, "text") or _string(block, "refusal") or "")
-        else:
-            images += 1
-    return "\n".join(texts), images
-
-
-def _string(value: dict[str, Any], key: str) -> str | None:
-    found = value.get(key)
-    return found if isinstance(found, str) else None
+    return [*pieces, *tool_calls(message)]
