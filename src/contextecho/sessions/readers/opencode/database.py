@@ -37,9 +37,12 @@ _MEMBERS: Final = """
     AND EXISTS (SELECT 1 FROM message WHERE session_id = session.id)
     ORDER BY time_updated DESC, id
 """
-_MESSAGES: Final = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-_MESSAGE: Final = "SELECT data FROM message WHERE id = ?"
-_PARTS: Final = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
+# Ids are read as bytes, and compared as what they are in the table.
+_MESSAGES: Final = """
+    SELECT id, data FROM message WHERE session_id = CAST(? AS TEXT) ORDER BY time_created, id
+"""
+_MESSAGE: Final = "SELECT data FROM message WHERE id = CAST(? AS TEXT)"
+_PARTS: Final = "SELECT id, data FROM part WHERE message_id = CAST(? AS TEXT) ORDER BY id"
 _CHILDREN: Final = "SELECT id FROM session WHERE parent_id = ? ORDER BY time_created, id"
 
 

@@ -52,7 +52,7 @@ def is_broken_off(info: Values) -> bool:
     """Whether a message of the model is a part of an answer: aborted, failed, cut or unfinished."""
     finish = info.get("finish")
     done = finish or number_in(info, "time", "completed") is not None
-    return bool(info.get("error")) or not done or finish in _CUT_SHORT
+    return bool(info.get("error")) or not done or text_in(info, "finish") in _CUT_SHORT
 
 
 def pieces_of(message: Values) -> list[Piece]:
@@ -71,7 +71,7 @@ def _asked(parts: Sequence[Values]) -> list[Piece]:
     pieces = [piece for part in parts for piece in _said(part)]
     files = [part for part in parts if part.get("type") == "file"]
     if files:
-        images = sum(part.get("mime") not in _UNFOLDED for part in files)
+        images = sum(text_in(part, "mime") not in _UNFOLDED for part in files)
         words = next((piece for piece in pieces if piece.speaker is Speaker.HUMAN), None)
         if words is None:
             words = Piece(Kind.USER, Speaker.HUMAN)

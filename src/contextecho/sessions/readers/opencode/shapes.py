@@ -62,13 +62,14 @@ def _of_record(record: dict[str, Any]) -> Shape | None:
     names = {key for key, value in record.items() if isinstance(value, str)}
     if not isinstance(record.get("time"), dict | None) or "id" not in names:
         return None
-    if {"sessionID", "messageID"} <= names and record.get("type") in PARTS:
+    is_part = "type" in names and record["type"] in PARTS
+    if is_part and {"sessionID", "messageID"} <= names:
         return Shape.PART
     if "sessionID" in names and record.get("role") in ("user", "assistant") and "time" in record:
         return Shape.MESSAGE
     if {"directory", "version"} <= names and {"projectID", "title"} & names and "time" in record:
         return Shape.SESSION
-    if {"type", "text"} <= names and record["type"] in PARTS and "start" in record.get("time", ()):
+    if is_part and "text" in names and "start" in (record.get("time") or ()):
         return Shape.PART
     return None
 
