@@ -295,3 +295,12 @@ def damage(data: Any, whole: bytes) -> bytes:
         keep = data.draw(st.booleans())  # the length, so that a database's pages stay in place
         damaged[at : at + (len(put) if keep else drop)] = put
     return bytes(damaged[: data.draw(st.sampled_from([len(damaged), len(damaged) // 2]))])
+
+
+@pytest.mark.parametrize("depth", [300, 700, 3_000, 100_000])
+@pytest.mark.parametrize("where", ["a session's", "an argument"])
+def test_nesting_deeper_than_any_parser(tmp_path: Path, depth: int, where: str) -> None:
+    messages = [user("a"), assistant("b"), assistant(tool(input={"x": "an argument"}))]
+    path = as_export(tmp_path, messages, title="a session's")
+    path.write_text(path.read_text().replace(f'"{where}"', "[" * depth + "]" * depth))
+    check(path)
