@@ -87,10 +87,13 @@ class Document:
         self._text = data.decode("utf-8", "surrogateescape")
 
     def value(self, *keys: str) -> Any:
-        """The value under these keys, or `BROKEN`."""
+        """The value under these keys, or `BROKEN`; one nested too deeply to mend is, too."""
         position = self._find(keys)
         found = None if position is None else value_at(self._text, position)
-        return BROKEN if found is None else scrub(found[0])
+        try:
+            return BROKEN if found is None else scrub(found[0])
+        except RecursionError:
+            return BROKEN
 
     def has_array(self, *keys: str) -> bool:
         """Whether there is an array under these keys (without keys: the document itself)."""
