@@ -41,7 +41,8 @@ class Log:
     def samples(self) -> dict[str, Span | str]:
         """Where each sample is, by its name: the id, and the epoch if there are several."""
         with self._open() as file:
-            found = list(self._entries(file) if self._is_zip else self._elements(file))
+            found: list[tuple[str, str, Span | str]]
+            found = [*(self._entries(file) if self._is_zip else self._elements(file))]
         several = len({epoch for _, epoch, _ in found}) > 1
         samples: dict[str, Span | str] = {}
         for id, epoch, place in found:

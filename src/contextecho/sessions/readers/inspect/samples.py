@@ -130,11 +130,11 @@ def _written(data: bytes) -> _Written:
     try:
         return _decode(msgspec.json.encode(value))
     except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError, TypeError):
-        plain = {key: value.get(key) for key in ("uuid", "input", "messages", "attachments")}
         return _Written(
-            plain["uuid"],
-            plain["input"],
-            *(_raw(plain[key]) for key in ("messages", "attachments")),
+            uuid=value.get("uuid"),
+            input=value.get("input"),
+            messages=_raw(value.get("messages")),
+            attachments=_raw(value.get("attachments")),
         )
 
 
