@@ -7,6 +7,7 @@ left out) stands under `contextecho` in the metadata of the message or of the sa
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain
@@ -189,13 +190,13 @@ def _ours(index: int, turn: Turn) -> dict[str, Any]:
 def _event(session: Session, number: int) -> dict[str, Any]:
     """A compaction as an event; its time is that of the turn before it."""
     compaction = session.compactions[number]
-    before = [t.time for t in session.turns if t.line <= compaction.line and t.time is not None]
-    when = _iso(before[-1]) if before else _times(session)[0]
+    place = bisect_right(session.turns, compaction.line, key=lambda turn: turn.line)
+    before = (turn.time for turn in reversed(session.turns[:place]) if turn.time is not None)
     is_micro = compaction.kind is CompactionKind.MICRO
     return {
         "event": "compaction",
         "uuid": f"compaction-{number}",
-        "timestamp": when,
+        "timestamp": _iso(next(before, 0.0)),
         "working_start": 0,
         "type": "edit" if is_micro else "summary",
         "tokens_before": compaction.tokens_before,
