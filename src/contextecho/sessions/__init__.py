@@ -8,6 +8,7 @@ session.text(last)
 
 from __future__ import annotations
 
+from contextecho.sessions.converting import convert_session, write_lines
 from contextecho.sessions.discovery import (
     FoundSession,
     discover,
@@ -17,6 +18,7 @@ from contextecho.sessions.discovery import (
     sub_agent_files,
 )
 from contextecho.sessions.example import example_session
+from contextecho.sessions.keeping import Kept, default_folder, keep_session, sessions_to_keep
 from contextecho.sessions.model import (
     Compaction,
     CompactionKind,
@@ -37,6 +39,7 @@ __all__ = [
     "CompactionKind",
     "Content",
     "FoundSession",
+    "Kept",
     "Kind",
     "Session",
     "Sidechain",
@@ -45,11 +48,16 @@ __all__ = [
     "Span",
     "Speaker",
     "Turn",
+    "convert_session",
+    "default_folder",
     "discover",
     "example_session",
     "is_sub_agents",
+    "keep_session",
     "read_session",
     "retention_warning",
     "session_roots",
+    "sessions_to_keep",
     "sub_agent_files",
+    "write_lines",
 ]

@@ -7,7 +7,6 @@ to more than the directory announces and never beyond `LARGEST`.
 
 from __future__ import annotations
 
-import sys
 import zlib
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -75,10 +74,8 @@ def _unpacked(packed: bytes, method: int, size: int, where: str) -> bytes:
 
 
 def _unzstd(packed: bytes, size: int) -> bytes:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
+    from contextecho.sessions.zstandard import zstd
+
     try:
         with zstd.open(BytesIO(packed)) as file:  # goes on over the frames of a large entry
             return file.read(size)
