@@ -38,15 +38,16 @@ def sniff(head: bytes) -> bool:
 
 
 def members(path: Path) -> Sequence[str]:
-    """The samples' ids, with `/epoch` where the log holds several epochs."""
-    return list(Log(path).samples)
+    """The samples' ids, with `/epoch` where the log holds several epochs; at least one."""
+    samples = Log(path).samples
+    if not samples:
+        raise SessionError("the log holds no samples", where=str(path))
+    return list(samples)
 
 
 def read_member(path: Path, member: str) -> Session:
     """Index one sample. Raises `SessionError` if no model speaks in it."""
     log = Log(path)
-    if member not in log.samples:
-        raise SessionError("the log holds no samples yet", where=str(path))
     sample = log.sample(member)
     conversation = say_sample(sample, log.header())
     return conversation.session(

@@ -29,7 +29,6 @@ from contextecho.sessions.readers.inspect.pieces import (
 from contextecho.untrusted import make_visible
 
 _ATTACHMENT: Final = "attachment://"
-_BY_HUMAN: Final = frozenset({"input", "operator"})
 _NOTHING: Final = Raw(b"null")
 
 
@@ -161,14 +160,17 @@ def _resolved(value: Any, attachments: dict[str, Any]) -> Any:
 def _human_by(sample: Sample) -> Callable[[dict[str, Any]], bool]:
     """How to tell which user messages of this sample are a human's."""
     messages = [message for message in sample.messages if is_message(message)]
-    marks = {(message["role"], message.get("source")) for message in messages}
-    if any(("user", source) in marks for source in _BY_HUMAN):
-        return lambda message: message.get("source") in _BY_HUMAN
-    if all(source is None for _, source in marks):
+    if any(message["role"] == "user" and _is_marked_human(message) for message in messages):
+        return _is_marked_human
+    if all(message.get("source") is None for message in messages):
         return lambda message: True
     given = sample.input if isinstance(sample.input, list) else [{"content": sample.input}]
     texts = {text_of(item.get("content")) for item in given if isinstance(item, dict)}
     return lambda message: text_of(message.get("content")) in texts
+
+
+def _is_marked_human(message: dict[str, Any]) -> bool:
+    return message.get("source") in ("input", "operator")
 
 
 def _compact(
