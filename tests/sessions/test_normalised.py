@@ -127,7 +127,7 @@ def test_everything_that_a_turn_can_be_survives(tmp_path: Path) -> None:
     rows = [json.loads(row) for row in (tmp_path / "again.jsonl").read_bytes().splitlines()]
     assert rows[0]["format"] == "contextecho.session/1"
     assert rows[0]["counts"] == {"turns": 7, "prompts": 1, "steps": 2, "row_turns": 4}
-    assert rows[1]["text"] == "hello \u2028 � there"
+    assert rows[1]["text"] == "hello \u2028 ��� there"  # three bytes that are no UTF-8
     assert rows[4]["arguments"] == {"command": "ls", "n": 1.5, "deep": {"a": [None, True]}}
     assert rows[5]["images"] == 1
     assert [row["index"] for row in rows[1:]] == list(range(7))

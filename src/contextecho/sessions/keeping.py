@@ -107,7 +107,7 @@ def keep_session(session: Session, folder: Path) -> Kept:
         raise SessionError("is packed already, and so kept", where=str(session.path))
     place = folder / _plain(session.path.resolve().parent.name or "root") / _file_name(session)
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(place)
         new = Path(mkdtemp(prefix=".keeping-", dir=place))
         try:
             return _keep(session, place, new)
@@ -187,7 +187,7 @@ def _pack(source: Path, target: Path, name: str) -> KeptFile:
     from contextecho.sessions.zstandard import zstd
 
     packed = target.with_name(f"{target.name}.zst")
-    packed.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _make_private(packed.parent)
     digest = hashlib.sha256()
     with source.open("rb") as file:
         stamp = Stamp.of(file)
@@ -223,6 +223,12 @@ def _digest(files: Sequence[KeptFile]) -> str:
     """Twelve digits that name the content of all files together."""
     said = [(file.name, file.sha256) for file in files]
     return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:12]
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner only."""
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:
