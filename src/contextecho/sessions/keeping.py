@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.sessions.jsontext import scrub
-from contextecho.sessions.model import Session, name_of
+from contextecho.sessions.model import Session, Spread, name_of
 from contextecho.sessions.packed import MANIFEST, is_packed, unpacked_parts
 from contextecho.sessions.reading import members_of, read_session, split_name
 from contextecho.sessions.rows import copy_rows, is_database
@@ -164,22 +164,19 @@ def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
         finally:
             rows.unlink()
         return
-    yield _plain(path.name), path
-    others = {sidechain.path for sidechain in session.sidechains if sidechain.path != path}
+    others = {sidechain.path for sidechain in session.sidechains}
+    if isinstance(session.source, Spread):
+        others |= set(session.source.files)
     if session.format == "claude-code":  # sub-agents, and tools' long outputs
         others |= {file for file in path.with_suffix("").rglob("*") if _is_own(file)}
-    for other in sorted(others):
-        yield _name_beside(other, path.parent), other
+    others.discard(path)
+    root = Path(os.path.commonpath([file.parent for file in (path, *others)]))
+    for file in (path, *sorted(others)):
+        yield "/".join(map(_plain, file.relative_to(root).parts)), file
 
 
 def _is_own(file: Path) -> bool:
     return file.is_file() and not file.is_symlink()
-
-
-def _name_beside(file: Path, folder: Path) -> str:
-    """The name of a file as seen from the session's folder; only its last part from elsewhere."""
-    inside = file.relative_to(folder) if file.is_relative_to(folder) else Path(file.name)
-    return "/".join(map(_plain, inside.parts))
 
 
 def _pack(source: Path, target: Path, name: str) -> KeptFile:

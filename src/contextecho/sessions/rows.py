@@ -2,7 +2,7 @@
 
 The one thing to know: no schema is known here. A row belongs to the session if one of
 its columns names the session; with it come the sessions that have it as their parent,
-and the rows that those refer to by foreign keys (the project).
+and the rows that those refer to by a foreign key or a column's name (`project_id`).
 """
 
 from __future__ import annotations
@@ -129,9 +129,15 @@ def _take(
 
 def _take_referred(source: Connection, rows: Rows, tables: Tables, table: str) -> bool:
     """Take the rows of other tables that those of this one refer to; whether any was new."""
+    keys = source.execute(f"PRAGMA foreign_key_list({_quoted(table)})").fetchall()
+    declared = [(key[2], key[3], key[4] or "id") for key in keys]
+    by_name = [
+        (column.removesuffix("_id"), column, "id")
+        for column in tables[table][1]
+        if column.endswith("_id") and "id" in tables.get(column.removesuffix("_id"), ("", []))[1]
+    ]
     grown = False
-    for key in source.execute(f"PRAGMA foreign_key_list({_quoted(table)})").fetchall():
-        other, column, theirs = key[2], key[3], key[4] or "id"
+    for other, column, theirs in (*declared, *by_name):
         if other != table and other in tables and column in tables[table][1]:
             place = tables[table][1].index(column)
             values = {row[place] for row in rows[table].values() if row[place] is not None}
