@@ -15,6 +15,7 @@ from contextecho.sessions.circumstances import (
     conditions_at,
     tell_apart,
 )
+from contextecho.sessions.converting import convert_session, write_lines
 from contextecho.sessions.discovery import (
     FoundSession,
     discover,
@@ -24,6 +25,7 @@ from contextecho.sessions.discovery import (
     sub_agent_files,
 )
 from contextecho.sessions.example import example_session
+from contextecho.sessions.keeping import Kept, default_folder, keep_session, sessions_to_keep
 from contextecho.sessions.model import (
     Compaction,
     CompactionKind,
@@ -46,6 +48,7 @@ __all__ = [
     "Conditions",
     "Content",
     "FoundSession",
+    "Kept",
     "Kind",
     "Session",
     "Sidechain",
@@ -56,12 +59,17 @@ __all__ = [
     "Turn",
     "circumstances_of",
     "conditions_at",
+    "convert_session",
+    "default_folder",
     "discover",
     "example_session",
     "is_sub_agents",
+    "keep_session",
     "read_session",
     "retention_warning",
     "session_roots",
+    "sessions_to_keep",
     "sub_agent_files",
     "tell_apart",
+    "write_lines",
 ]
