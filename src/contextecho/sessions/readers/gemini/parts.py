@@ -50,10 +50,11 @@ def answer(parts: Sequence[dict[str, Any]], thoughts: Sequence[str] = ()) -> lis
     spoken = [part for part in parts if not part.get("thought")]
     calls = [_item(part, "functionCall") for part in spoken if "functionCall" in part]
     images = _media(spoken)
-    by = Speaker.HARNESS if text.strip() in CANNED and not calls else Speaker.MODEL
+    canned = text.strip() in CANNED and not calls
     found = [Piece(Kind.THINKING, Speaker.MODEL, thought) for thought in heard if thought.strip()]
     if text.strip() or images:
-        found.append(Piece(Kind.ASSISTANT, by, text, images=images))
+        by, final = (Speaker.HARNESS, False) if canned else (Speaker.MODEL, None)
+        found.append(Piece(Kind.ASSISTANT, by, text, images=images, final=final))
     return [*found, *(_call(call) for call in calls)]
 
 
@@ -98,7 +99,9 @@ def call_ids(message: dict[str, Any]) -> list[str]:
     """The ids of the calls and of the results in a message."""
     parts = part_list(message.get("parts", message.get("content")))
     items = [_item(part, key) for part in parts for key in ("functionCall", "functionResponse")]
-    return [item["id"] for item in (*tool_calls(message), *items) if isinstance(item.get("id"), str)]
+    return [
+        item["id"] for item in (*tool_calls(message), *items) if isinstance(item.get("id"), str)
+    ]
 
 
 def masked_ids(message: dict[str, Any]) -> Iterator[str]:

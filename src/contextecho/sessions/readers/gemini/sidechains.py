@@ -32,9 +32,7 @@ def sidechains_below(path: Path, session_id: str) -> Iterator[Sidechain]:
             continue
         if messages:
             name = make_visible(found.stem)
-            yield Sidechain(
-                agent_id=name, path=found, records=len(messages), models=tuple(models)
-            )
+            yield Sidechain(agent_id=name, path=found, records=len(messages), models=tuple(models))
 
 
 def _count(value: Any, messages: set[str], models: dict[str, None]) -> None:

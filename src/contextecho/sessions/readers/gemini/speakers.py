@@ -62,7 +62,9 @@ _INJECTED = re.compile(
     )\s*""",
     re.VERBOSE | re.DOTALL,
 )
-_STEERING = re.compile(r"\s*User steering update:\s*<user_input>\s*(.*?)\s*</user_input>", re.DOTALL)
+_STEERING = re.compile(
+    r"\s*User steering update:\s*<user_input>\s*(.*?)\s*</user_input>", re.DOTALL
+)
 
 
 def is_summary(text: str) -> bool:

@@ -142,4 +142,3 @@ def _role(number: int, piece: Piece) -> int:
     if piece.kind is Kind.TOOL_RESULT:
         return number
     return -1 if piece.kind in (Kind.USER, Kind.SUMMARY) else -2
-
