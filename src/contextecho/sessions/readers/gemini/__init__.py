@@ -11,6 +11,7 @@ messages there are and where each lies, then to say them. What each module knows
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -34,6 +35,12 @@ _HEAD: Final = 1 << 16
 _SIGNS: Final = (b'"projectHash"', b'"gemini"', b'"parts"', b'"$set"', b'"$rewindTo"')
 _HISTORIES: Final = ((), ("history",), ("clientHistory",), ("contents",))
 _SET: Final = frozenset({"lastUpdated", "messages", "sessionId", "summary", "directories"})
+_BEGINS_HISTORY = re.compile(
+    rb'\s*(?:\{\s*"(?:history|clientHistory|contents)"\s*:\s*)?\[\s*'
+    rb'\{\s*"role"\s*:\s*"(?:user|model)"\s*,\s*"parts"\s*:\s*\[\s*\{\s*"(?!type")'
+)
+"""How a history begins whose first message is longer than what is looked at."""
+
 _KEYS: Final = ("id", "sessionId", "$set", "$patch", "$rewindTo")
 
 
@@ -63,10 +70,11 @@ def sniff(head: bytes) -> bool:
         return True
     if len(lines) > 1 and decode_json(lines[0]) is not BROKEN:
         return False  # a file of lines, of something else
+    if _BEGINS_HISTORY.match(head):
+        return True
     document = Document(head)
-    return _is_header({"sessionId": document.value("sessionId")} | _hash(document)) or (
-        _history(document) is not None
-    )
+    facts = {key: document.value(key) for key in ("sessionId", "projectHash")}
+    return _is_header(facts) or _history(document) is not None
 
 
 def read(path: Path) -> Session:
@@ -108,6 +116,9 @@ def _read_document(
     data = file.read(end)
     document, facts = Document(data), _Facts()
     keys = _history(document)
+    first, _, rest = data.partition(b"\n")
+    if rest.strip() and decode_json(first) is not BROKEN:
+        conversation.tally.add("text after the document", 1)
     if keys is not None:
         telling = Telling(conversation)
         _learn_system(document, conversation)
@@ -227,10 +238,6 @@ def _is_header(value: dict[str, Any]) -> bool:
     return isinstance(value.get("sessionId"), str) and isinstance(value.get("projectHash"), str)
 
 
-def _hash(document: Document) -> dict[str, Any]:
-    return {"projectHash": document.value("projectHash")}
-
-
 def _history(document: Document) -> tuple[str, ...] | None:
     """Where a document keeps a history of the API, if it does."""
     for keys in _HISTORIES:
@@ -242,9 +249,10 @@ def _history(document: Document) -> tuple[str, ...] | None:
 
 
 def _is_content(value: Any) -> bool:
-    """Whether this is a message of the API."""
+    """Whether this is a message of the API; other formats' parts have types."""
     return (
         isinstance(value, dict)
         and value.get("role") in ("user", "model")
         and isinstance(value.get("parts"), list)
+        and not any("type" in part for part in value["parts"] if isinstance(part, dict))
     )
