@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn, read_session
 from contextecho.sessions.readers import copilot
 from sessions.any_bytes import check
 from sessions.building import check_lengths
+from sessions.damage import QUIET, damaged
 
 REAL = "sessions/other/copilot/vct-zh-tw-copilot.jsonl"
 
@@ -180,6 +180,8 @@ def test_model_mode_and_agent_hold_from_where_they_are_declared(
         (user("fix it"), "fix it", True),
         (user("fix it", source="user"), "fix it", True),
         (user("fix it <reminder>todo</reminder>"), "fix it", True),
+        (user("<reminder a=1>x</reminder>\n fix <reminder>y</reminder> it"), "fix\nit", True),
+        (user("what is <reminder> for?"), "what is <reminder> for?", True),
         (user("", transformedContent="You have not yet"), "You have not yet", False),
         (user("go on", isAutopilotContinuation=True), "go on", False),
         (user("body", source="skill-pdf"), "body", False),
@@ -366,11 +368,20 @@ def test_a_string_that_never_ends_costs_no_more_than_its_lines(tmp_path: Path) -
     for filler in (b'"}\n', b"x\n", b'{"type":"a\n', b'x"\n'):
         path.write_bytes(as_log(start()) + b'{"type":"user.message","data":{"content":"' + filler)
         with path.open("ab") as file:
-            file.write(filler * 60_000 + tail)
+            file.write(filler * 12_000 + tail)
         began = time.process_time()
         session = read_session(path)
-        assert time.process_time() - began < 5
+        assert time.process_time() - began < 3
         assert [text for _, text in said(session)] == ["hi", "ok"]
+
+
+def test_text_made_of_nothing_but_marks_is_read_in_reasonable_time(
+    read: Callable[..., Session],
+) -> None:
+    began = time.process_time()
+    for text in ("<reminder>", " ", "<reminder ", "\n", "<reminder></skill-context>"):
+        assert read(start(), user("x" + text * 50_000 + "y"), answer("ok")).prompts == 1
+    assert time.process_time() - began < 3
 
 
 # The older history
@@ -407,9 +418,6 @@ def test_the_older_history(tmp_path: Path, indent: int | None) -> None:
     check_lengths(session.turns, list(session.contents(session.turns)))
 
 
-QUIET = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 SEEDS = [
     as_log(
         *(start(), user("é🎉"), event("assistant.reasoning", content="hm", reasoningId="x")),
@@ -426,18 +434,9 @@ SEEDS = [
 
 
 @QUIET
-@given(st.data())
-def test_any_damage_gives_a_session_or_a_refusal(tmp_path: Path, data: Any) -> None:
-    damaged = bytearray(data.draw(st.sampled_from(SEEDS)))
-    for _ in range(data.draw(st.integers(1, 5))):
-        at = data.draw(st.integers(0, len(damaged)))
-        drop = data.draw(st.integers(0, 40))
-        put = data.draw(
-            st.binary(max_size=4)
-            | st.sampled_from([b"}{", b"\n", b"null", b"[]", b"{}", b'"', b"1", b"\\ud83d", b"[["])
-        )
-        damaged[at : at + drop] = put
-    check(tmp_path / "f", bytes(damaged), format="copilot")
+@given(damaged(SEEDS))
+def test_any_damage_gives_a_session_or_a_refusal(tmp_path: Path, data: bytes) -> None:
+    check(tmp_path / "f", data, format="copilot")
 
 
 def test_the_real_log_cut_anywhere_gives_a_session_or_a_refusal(

@@ -11,19 +11,20 @@ How the counts of the real files were found:
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn, read_session
 from contextecho.sessions.readers import gemini
 from sessions.any_bytes import check
 from sessions.building import check_lengths
+from sessions.damage import QUIET, damaged
 
 TIME = "2026-05-01T10:00:{:02}.000Z"
 SNAPSHOT = "<state_snapshot>\n<overall_goal>ship</overall_goal>\n</state_snapshot>"
@@ -458,6 +459,24 @@ def test_pictures_are_counted_and_never_kept(read: Callable[..., Session]) -> No
     assert session.prompts == 2
 
 
+def test_text_made_of_nothing_but_marks_is_read_in_reasonable_time(
+    read: Callable[..., Session],
+) -> None:
+    began = time.process_time()
+    marks = (
+        "<hook_context>",
+        "</scratchpad>",
+        "--- Content from referenced files ---",
+        "<user_input>",
+    )
+    heads = ("x", "<session_context>", "<scratchpad>", "User steering update: <user_input>")
+    for head in (*heads, "<session_context>Workspace Directories:**"):
+        for text in (" ", "\n", *marks):
+            session = read(header(), user("u", head + text * 50_000 + "y"), model("m", "ok"))
+            assert session.steps == 1
+    assert time.process_time() - began < 10
+
+
 HISTORY = [
     {"role": "user", "parts": [{"text": "list"}]},
     {
@@ -543,9 +562,6 @@ def test_damage_is_mended_or_counted(tmp_path: Path) -> None:
     }
 
 
-QUIET = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 SEEDS = [
     as_log(
         *(header(), {"$set": {"messages": [user("s", "<session_context>")]}}, user("a", "é🎉")),
@@ -560,18 +576,9 @@ SEEDS = [
 
 
 @QUIET
-@given(st.data())
-def test_any_damage_gives_a_session_or_a_refusal(tmp_path: Path, data: Any) -> None:
-    damaged = bytearray(data.draw(st.sampled_from(SEEDS)))
-    for _ in range(data.draw(st.integers(1, 5))):
-        at = data.draw(st.integers(0, len(damaged)))
-        drop = data.draw(st.integers(0, 40))
-        put = data.draw(
-            st.binary(max_size=4)
-            | st.sampled_from([b"}{", b"\n", b"null", b"[]", b"{}", b'"', b"1", b"\\ud83d", b"[["])
-        )
-        damaged[at : at + drop] = put
-    check(tmp_path / "f", bytes(damaged), format="gemini")
+@given(damaged(SEEDS))
+def test_any_damage_gives_a_session_or_a_refusal(tmp_path: Path, data: bytes) -> None:
+    check(tmp_path / "f", data, format="gemini")
 
 
 def test_a_real_file_cut_anywhere_gives_a_session_or_a_refusal(

@@ -18,9 +18,7 @@ from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.copilot.vocabulary import KNOWN
 
 _BLOCK = re.compile(
-    r"\s*<(current_datetime|reminder|system_reminder|skill-context|system_notification)\b[^>]*>"
-    r".*?</\1>\s*",
-    re.DOTALL,
+    r"<(current_datetime|reminder|system_reminder|skill-context|system_notification)\b[^<>]{0,200}>"
 )
 _TYPED: Final = frozenset({"", "user", "human", "cli"})
 
@@ -53,7 +51,19 @@ def string(value: Mapping[str, Any], *keys: str) -> str | None:
 
 def typed(text: str) -> str:
     """The words in a text without the blocks that the client puts around them."""
-    return _BLOCK.sub("\n", text).strip()
+    kept, position, unclosed = [], 0, set[str]()
+    for found in _BLOCK.finditer(text):
+        name = found.group(1)
+        if found.start() < position or name in unclosed:
+            continue
+        end = text.find(f"</{name}>", found.end())
+        if end < 0:
+            unclosed.add(name)
+            continue
+        kept.append(text[position : found.start()])
+        position = end + len(name) + len("</>")
+    kept.append(text[position:])
+    return "\n".join(filter(None, (part.strip() for part in kept)))
 
 
 def _user(data: dict[str, Any]) -> list[Piece]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import msgspec
 from msgspec import Struct
 
 from contextecho.sessions.conversation import Conversation
@@ -42,6 +43,14 @@ _BEGINS_HISTORY = re.compile(
 """How a history begins whose first message is longer than what is looked at."""
 
 _KEYS: Final = ("id", "sessionId", "$set", "$patch", "$rewindTo")
+
+
+class _Header(Struct):
+    """The fields of a chat that is one document, apart from its messages."""
+
+    sessionId: str | None = None  # noqa: N815 (as it is written)
+    kind: str | None = None
+    directories: list[str] | None = None
 
 
 class _Facts(Struct):
@@ -115,11 +124,9 @@ def _read_document(
 ) -> tuple[_Facts, str | None]:
     data = file.read(end)
     document, facts = Document(data), _Facts()
-    keys = _history(document)
-    first, _, rest = data.partition(b"\n")
-    if rest.strip() and decode_json(first) is not BROKEN:
-        conversation.tally.add("text after the document", 1)
-    if keys is not None:
+    _note_rest(data, conversation.tally)
+    facts.learn(_header_of(data, document))
+    if facts.session_id is None and (keys := _history(document)) is not None:
         telling = Telling(conversation)
         _learn_system(document, conversation)
         for placed in document.elements(*keys, tally=conversation.tally):
@@ -130,7 +137,6 @@ def _read_document(
                 conversation.tally.add("not a message", placed.line)
         return facts, telling.cwd
     log = Log(conversation.tally)
-    facts.learn({key: document.value(key) for key in ("sessionId", "kind", "directories")})
     for placed in document.elements("messages", tally=conversation.tally):
         if is_message(placed.value):
             source.place(placed)
@@ -196,6 +202,21 @@ def _load(file: BinaryIO, offset: int, length: int) -> bytes:
     data = file.read(length)
     file.seek(place)
     return data
+
+
+def _header_of(data: bytes, document: Document) -> dict[str, Any]:
+    """What a chat that is one document says of itself, before its messages and after them."""
+    try:
+        return msgspec.structs.asdict(msgspec.json.decode(data, type=_Header))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return {key: document.value(key) for key in ("sessionId", "kind", "directories")}
+
+
+def _note_rest(data: bytes, tally: Tally) -> None:
+    """Count what stands behind a document that the first line ends."""
+    end = data.find(b"\n")
+    if end >= 0 and re.compile(rb"\S").search(data, end) and decode_json(data[:end]) is not BROKEN:
+        tally.add("text after the document", 1)
 
 
 def _learn_system(document: Document, conversation: Conversation) -> None:

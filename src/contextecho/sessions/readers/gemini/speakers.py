@@ -39,7 +39,8 @@ _CONTEXT = re.compile(
     r"|Okay, just setting up the context for our chat\.)"
 )
 _WORKSPACE = re.compile(
-    r"(?:Workspace Directories:\*\*\s*\n\s*- |currently working in the directory: )([^\n]+)"
+    r"(?:Workspace Directories:\*\*[^\S\n]*\n[^\S\n]*- "
+    r"|currently working in the directory: )([^\n]+)"
 )
 _CLIENT_TEXT = re.compile(
     r"""\s*(?:
@@ -56,15 +57,12 @@ _CLIENT_TEXT = re.compile(
     re.VERBOSE,
 )
 _INJECTED = re.compile(
-    r"""\s*(?:
-        <hook_context>.*?(?:</hook_context>|\Z)
-      | ---\ Content\ from\ referenced\ files\ ---.*?(?:---\ End\ of\ content\ ---|\Z)
-    )\s*""",
-    re.VERBOSE | re.DOTALL,
+    r"<hook_context>.*?(?:</hook_context>|\Z)"
+    r"|--- Content from referenced files ---.*?(?:--- End of content ---|\Z)",
+    re.DOTALL,
 )
-_STEERING = re.compile(
-    r"\s*User steering update:\s*<user_input>\s*(.*?)\s*</user_input>", re.DOTALL
-)
+_STEERING = re.compile(r"\s*User steering update:\s*<user_input>")
+_STEERING_END: Final = "</user_input>"
 
 
 def is_summary(text: str) -> bool:
@@ -106,11 +104,12 @@ def _divide(text: str, shown: str | None, *, beside_results: bool) -> tuple[str,
     """The human's words, and what the client put in their place or around them."""
     steering = _STEERING.match(text)
     if steering:
-        return steering.group(1), text[steering.end() :]
+        words, _, rest = text[steering.end() :].partition(_STEERING_END)
+        return words.strip(), rest
     if shown is not None:
         words = shown.strip()
         return words, text.lstrip().removeprefix(words) if words else text
     if beside_results or is_context(text) or _CLIENT_TEXT.match(text):
         return "", text
-    injected = "\n".join(found.group().strip() for found in _INJECTED.finditer(text))
+    injected = "\n".join(found.group() for found in _INJECTED.finditer(text))
     return _INJECTED.sub("\n", text).strip(), injected
