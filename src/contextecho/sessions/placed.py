@@ -50,14 +50,26 @@ def placed_lines(
         line = line[: end - offset]
         if not line:
             return
-        value = decode_json(line)
-        if isinstance(value, dict):
-            yield Placed(number, Span(offset, len(line)), value)
-        elif value is not BROKEN:
-            tally.add("not a JSON object", number)
-        elif line.strip():
-            yield from _mended(line, number, offset, tally, is_record, keys)
+        yield from placed_line(line, number, offset, tally, is_record, keys)
         offset += len(line)
+
+
+def placed_line(
+    line: bytes,
+    number: int,
+    offset: int,
+    tally: Tally,
+    is_record: Callable[[Any], bool],
+    keys: Sequence[str],
+) -> Iterator[Placed]:
+    """The objects of one line, which begins at byte `offset`; the rest is counted."""
+    value = decode_json(line)
+    if isinstance(value, dict):
+        yield Placed(number, Span(offset, len(line)), value)
+    elif value is not BROKEN:
+        tally.add("not a JSON object", number)
+    elif line.strip():
+        yield from _mended(line, number, offset, tally, is_record, keys)
 
 
 def _mended(

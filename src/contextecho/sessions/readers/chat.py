@@ -29,12 +29,12 @@ _RESULTS: Final = frozenset({"tool", "function"})
 
 def sniff(head: bytes) -> bool:
     """Whether the file begins with a message that has a role and content."""
-    if _is_message(decode_json(_first_line(head))):
+    if is_message(decode_json(_first_line(head))):
         return True
     document = Document(head)
     where = _array(document)
     found = () if where is None else document.elements(*where, tally=Tally())
-    return any(_is_message(placed.value) for placed in found)
+    return any(is_message(placed.value) for placed in found)
 
 
 def members(path: Path) -> list[str]:
@@ -48,7 +48,7 @@ def read_member(path: Path, member: str) -> Session:
     """Index one conversation. Raises `SessionError` if no model speaks in it."""
     with path.open("rb") as file:
         stamp = Stamp.of(file)
-        source = PlacedSource(path, stamp, _pieces)
+        source = PlacedSource(path, stamp, pieces_of)
         conversation = Conversation()
         for found in _messages(file, stamp.size, member, conversation):
             source.place(found)
@@ -62,13 +62,13 @@ def _messages(
     """The messages of one conversation, placed; what is none is counted."""
     first = _first_line(file.read(end))
     file.seek(0)
-    if _is_message(decode_json(first)):
-        found = placed_lines(file, end, conversation.tally, _is_message, ("role", "content"))
+    if is_message(decode_json(first)):
+        found = placed_lines(file, end, conversation.tally, is_message, ("role", "content"))
     else:
         document = _one_line(file, int(member)) if _holds(first) else Document(file.read(end))
         found = document.elements(*_array(document) or (), tally=conversation.tally)
     for placed in found:
-        if _is_message(placed.value):
+        if is_message(placed.value):
             yield placed
         else:
             conversation.tally.add("not a message", placed.line)
@@ -98,10 +98,10 @@ def _holds(line: bytes) -> bool:
     """Whether a line is a whole conversation by itself."""
     value = decode_json(line)
     messages = value.get("messages") if isinstance(value, dict) else value
-    return isinstance(messages, list) and any(map(_is_message, messages))
+    return isinstance(messages, list) and any(map(is_message, messages))
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
     """Whether this is a chat message: a known role, and something said or called."""
     return (
         isinstance(value, dict)
@@ -114,7 +114,7 @@ def _is_message(value: Any) -> bool:
 def _say(conversation: Conversation, found: Placed) -> None:
     """Take in one message; the instructions before anything is said are the system prompt."""
     role, model = found.value["role"], found.value.get("model")
-    pieces = _pieces(found.value)
+    pieces = pieces_of(found.value)
     if role in _INSTRUCTIONS and not conversation.turns:
         conversation.system += [piece.text for piece in pieces]
         return
@@ -122,7 +122,7 @@ def _say(conversation: Conversation, found: Placed) -> None:
     conversation.say(Message(line=found.line, span=found.span, pieces=pieces, model=model))
 
 
-def _pieces(message: dict[str, Any]) -> list[Piece]:
+def pieces_of(message: dict[str, Any]) -> list[Piece]:
     """The pieces of a message, in the order in which they were produced."""
     role = message["role"]
     text, images = text_of(message.get("content"))
