@@ -121,6 +121,10 @@ class Conversation:
         """Say which turns stayed verbatim after the last compaction."""
         self._compactions[-1] = replace(self._compactions[-1], kept=tuple(turns))
 
+    def note(self, **facts: Any) -> None:
+        """Say more of the last compaction; `facts` are fields of `Compaction`."""
+        self._compactions[-1] = replace(self._compactions[-1], **facts)
+
     def session(
         self, path: Path, *, format: str, bytes: int, source: Source, **facts: Any
     ) -> Session:
