@@ -112,14 +112,12 @@ class Assembly:
 
     def _add_item(self, placed: Placed, payload: Payload) -> None:
         """Something that the model said, or was given."""
-        for kind in odd_blocks(payload):
-            self._tally.add(f"unknown content block: {kind}", placed.line)
+        if payload.content or payload.output.__class__ is not str:
+            for kind in odd_blocks(payload):
+                self._tally.add(f"unknown content block: {kind}", placed.line)
         pieces = pieces_of(placed.value)
         if not pieces:
             self._tally.add(_why_silent(payload), placed.line)
-        elif payload.type == "message" and payload.role == "user":
-            self._hearing.item(self.context.message(placed, pieces))
-            self._in_step = False
         elif pieces[0].speaker is MODEL:
             self._hearing.flush()
             self._just_compacted = False
@@ -131,6 +129,9 @@ class Assembly:
             self._in_step = False
             self._tool_was_stopped = pieces[0].text.startswith(_STOPPED)
             self._conversation.say(self.context.message(placed, pieces))
+        elif payload.type == "message" and payload.role == "user":
+            self._hearing.item(self.context.message(placed, pieces))
+            self._in_step = False
         else:
             self._give_to_model(placed, payload)
 

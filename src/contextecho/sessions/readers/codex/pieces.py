@@ -8,7 +8,7 @@ more than its line to know: `assembly` decides it, and never changes a piece's n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -50,13 +50,13 @@ def pieces_of(record: Record) -> list[Piece]:
         return []
     if record.type == "response_item":
         make = _ITEMS.get(payload.type)
-        return list(make(payload)) if make else []
+        return make(payload) if make else []
     if record.type == "event_msg":
-        return list(_of_event(payload))
+        return _of_event(payload)
     if record.type == "compacted" and payload.message:
         return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, payload.message)]
     if record.type == "inter_agent_communication":
-        return list(_of_agent(payload))
+        return _of_agent(payload)
     return []
 
 
@@ -70,107 +70,104 @@ def typed_text(payload: Payload) -> str | None:
     return None
 
 
-def _of_event(payload: Payload) -> Iterator[Piece]:
+def _of_event(payload: Payload) -> list[Piece]:
     text = typed_text(payload)
     if text is not None:
         content = payload.item.content if payload.item else None
         images = _pictures(content or []) if payload.type == "item_completed" else 0
         images += len(payload.images or ()) + len(payload.local_images or ())
-        yield from _typed(list(split(text)), images)
-    elif payload.type == "web_search_end" and payload.results:
-        yield Piece(RESULT, TOOL, _written(payload.results), WEB_SEARCH, payload.call_id)
+        return _typed(list(split(text)), images)
+    if payload.type == "web_search_end" and payload.results:
+        return [Piece(RESULT, TOOL, _written(payload.results), WEB_SEARCH, payload.call_id)]
+    return []
 
 
-def _typed(parts: list[tuple[str, bool]], images: int) -> Iterator[Piece]:
+def _typed(parts: list[tuple[str, bool]], images: int) -> list[Piece]:
     """The client's parts and the human's; pictures go with the human's words."""
-    if images and all(injected for _, injected in parts):
-        parts = [*parts, ("", False)]
-    last = max((n for n, (_, injected) in enumerate(parts) if not injected), default=-1)
-    for number, (text, injected) in enumerate(parts):
-        yield Piece(
-            USER,
-            HARNESS if injected else HUMAN,
-            text,
-            images=images if number == last else 0,
-        )
+    pieces = [Piece(USER, HARNESS if injected else HUMAN, text) for text, injected in parts]
+    if images:
+        if all(injected for _, injected in parts):
+            pieces.append(Piece(USER, HUMAN))
+        next(piece for piece in reversed(pieces) if piece.speaker is HUMAN).images = images
+    return pieces
 
 
-def _of_message(payload: Payload) -> Iterator[Piece]:
+def _of_message(payload: Payload) -> list[Piece]:
     blocks = _blocks(payload.content)
+    images = _pictures(blocks)
     if payload.role == "assistant":
-        text, images = "\n".join(_texts(blocks)), _pictures(blocks)
-        if text.strip() or images:
-            yield Piece(ANSWER, MODEL, text, images=images, final=_FINAL.get(payload.phase or ""))
-    elif payload.role == "user":
-        images = _pictures(blocks)
+        text = "\n".join(_texts(blocks))
+        final = _FINAL.get(payload.phase or "")
+        said = images or text.strip()
+        return [Piece(ANSWER, MODEL, text, images=images, final=final)] if said else []
+    if payload.role == "user":
         texts = [text for text in _texts(blocks) if not (images and is_picture_label(text))]
-        yield from _typed([part for text in texts for part in split(text)], images)
-    else:
-        yield from (Piece(USER, HARNESS, text) for text in _texts(blocks) if text.strip())
+        return _typed([part for text in texts for part in split(text)], images)
+    return [Piece(USER, HARNESS, text) for text in _texts(blocks) if text.strip()]
 
 
-def _of_agent(payload: Payload) -> Iterator[Piece]:
+def _of_agent(payload: Payload) -> list[Piece]:
     """A message of another agent: to this one it is what the client gives it to read."""
     text = "\n".join(_texts(_blocks(payload.content)))
-    if text.strip():
-        yield Piece(USER, HARNESS, text)
+    return [Piece(USER, HARNESS, text)] if text.strip() else []
 
 
-def _of_reasoning(payload: Payload) -> Iterator[Piece]:
+def _of_reasoning(payload: Payload) -> list[Piece]:
     """The raw thought where the file keeps it, else its summary; often neither."""
     for said in (payload.content, payload.summary):
-        blocks = _blocks(said)
-        text = "\n\n".join(block.text for block in blocks if block.type in _THOUGHTS and block.text)
-        if text.strip():
-            yield Piece(THOUGHT, MODEL, text)
-            return
+        if said:
+            thoughts = [block.text for block in _blocks(said) if block.type in _THOUGHTS]
+            text = "\n\n".join(filter(None, thoughts))
+            if text.strip():
+                return [Piece(THOUGHT, MODEL, text)]
+    return []
 
 
-def _of_call(payload: Payload) -> Iterator[Piece]:
+def _of_call(payload: Payload) -> list[Piece]:
     given = payload.input if payload.type == "custom_tool_call" else payload.arguments
-    yield _call(given, payload.name, payload.call_id)
+    return [_call(given, payload.name, payload.call_id)]
 
 
-def _of_shell_call(payload: Payload) -> Iterator[Piece]:
-    yield _call(payload.action, "local_shell", payload.call_id or payload.id)
+def _of_shell_call(payload: Payload) -> list[Piece]:
+    return [_call(payload.action, "local_shell", payload.call_id or payload.id)]
 
 
-def _of_search_call(payload: Payload) -> Iterator[Piece]:
-    yield _call(payload.action, WEB_SEARCH, payload.id)
+def _of_search_call(payload: Payload) -> list[Piece]:
+    return [_call(payload.action, WEB_SEARCH, payload.id)]
 
 
-def _of_tool_search(payload: Payload) -> Iterator[Piece]:
-    yield _call(payload.arguments, "tool_search", payload.call_id)
+def _of_tool_search(payload: Payload) -> list[Piece]:
+    return [_call(payload.arguments, "tool_search", payload.call_id)]
 
 
-def _of_found_tools(payload: Payload) -> Iterator[Piece]:
-    yield Piece(RESULT, TOOL, _written(payload.tools), "tool_search", payload.call_id)
+def _of_found_tools(payload: Payload) -> list[Piece]:
+    return [Piece(RESULT, TOOL, _written(payload.tools), "tool_search", payload.call_id)]
 
 
-def _of_picture(payload: Payload) -> Iterator[Piece]:
+def _of_picture(payload: Payload) -> list[Piece]:
     """A picture that the model had made: the call, and its result where the file has it."""
     name = "image_generation"
     prompt = {} if payload.revised_prompt is None else {"prompt": payload.revised_prompt}
-    yield _call(prompt, name, payload.id)
+    pieces = [_call(prompt, name, payload.id)]
     if bytes(payload.result) not in (b"", b"null", b'""'):
-        yield Piece(RESULT, TOOL, "", name, payload.id, images=1)
+        pieces.append(Piece(RESULT, TOOL, "", name, payload.id, images=1))
+    return pieces
 
 
-def _of_output(payload: Payload) -> Iterator[Piece]:
-    output = payload.output
-    failed = False
+def _of_output(payload: Payload) -> list[Piece]:
+    output, images, failed = payload.output, 0, False
     if isinstance(output, Block):
         failed = output.success is False
         output = [output] if output.content is None else output.content
-    blocks = _blocks(output)
-    text = "\n".join(_texts(blocks))
+    if isinstance(output, list):
+        images = _pictures(output)
+        output = "\n".join(_texts(output))
+    text = output or ""
     failed = failed or _exit_code(text) not in (None, 0)
-    yield Piece(
-        RESULT, TOOL, text, call_id=payload.call_id, images=_pictures(blocks), is_error=failed
-    )
+    return [Piece(RESULT, TOOL, text, None, payload.call_id, images, failed)]
 
 
-_ITEMS: Final = {
+_ITEMS: Final[dict[str, Callable[[Payload], list[Piece]]]] = {
     "message": _of_message,
     "reasoning": _of_reasoning,
     "function_call": _of_call,
@@ -192,8 +189,10 @@ def _call(given: Any, name: str | None, call_id: str | None) -> Piece:
 
 def _written(value: Any) -> str:
     """A string as it is, anything else as JSON, nothing as nothing."""
-    if value is None or isinstance(value, str):
-        return value or ""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
     return msgspec.json.encode(value).decode()
 
 
@@ -209,7 +208,8 @@ def _exit_code(text: str) -> int | None:
 def odd_blocks(payload: Payload) -> list[str]:
     """The types of blocks that are not known, and left out."""
     said = (payload.content, payload.output)
-    return [block.type for each in said for block in _blocks(each) if block.type not in _KNOWN]
+    lists = (each for each in said if isinstance(each, list))
+    return [block.type for blocks in lists for block in blocks if block.type not in _KNOWN]
 
 
 def _blocks(content: str | list[Block] | Block | None) -> list[Block]:

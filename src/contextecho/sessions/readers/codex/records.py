@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -152,6 +153,8 @@ EVENTS: Final = frozenset(
 """What an `event_msg` can be that says nothing which the items do not."""
 
 _decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
+_decode_items: Callable[[Raw], list[Payload]] = msgspec.json.Decoder(list[Payload]).decode
+_fields = cache(msgspec.structs.fields)
 _BARE: Final = ITEMS - {"agent_message", "other"}
 _BLOCK_LISTS: Final = frozenset({"content", "summary", "output"})
 
@@ -207,7 +210,10 @@ def is_old_head(value: dict[str, Any]) -> bool:
 
 def decode_history(data: Raw) -> list[Payload]:
     """The items of a compaction's replacement history; those that are no items are dropped."""
-    items = decode_json(data)
+    try:
+        return _decode_items(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        items = decode_json(data)
     items = items if isinstance(items, list) else []
     return [_fitting(Payload, item) for item in items if isinstance(item, dict)]
 
@@ -215,7 +221,7 @@ def decode_history(data: Raw) -> list[Payload]:
 def _fitting(kind: type[T], value: dict[str, Any]) -> T:
     """A `kind` with the fields of `value` that have, or can be brought to, the right type."""
     fields: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         given = value.get(field.name)
         if given is None:
             continue
