@@ -80,7 +80,7 @@ class Assembly:
             self._tally.add(CLIENT if record.record_type else "line without content", placed.line)
         elif record.type == "session_meta":
             self._meet(placed, payload)
-        elif self._replay.is_copied(record):
+        elif not self._replay.is_over and self._replay.is_copied(record):
             self.copied += 1
             self._tally.add(COPIED, placed.line)
         elif record.type in self._take:

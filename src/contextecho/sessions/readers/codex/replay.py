@@ -24,7 +24,7 @@ class Replay:
 
     def __init__(self) -> None:
         self._forked_at: int | None = None  # milliseconds since 1970
-        self._has_begun = False  # with a line of the session's own
+        self.is_over = False  # a line of the session's own was met: all others are
         self._is_copying = False
         self._saw_timed_turn = False
         self._last: datetime | None = None
@@ -37,14 +37,14 @@ class Replay:
 
     def meet(self) -> None:
         """Another session's metadata was met; its history follows, if nothing else came yet."""
-        self._is_copying = self._is_copying or not self._has_begun
+        self._is_copying = not self.is_over
 
     def is_copied(self, record: Record) -> bool:
-        """Whether this line is of the copy."""
+        """Whether this line is of the copy. Not to be asked once it is over."""
         if self._is_copying and self._ends_copy(record):
             self._is_copying = False
         self._last = record.timestamp or self._last
-        self._has_begun = self._has_begun or not self._is_copying
+        self.is_over = not self._is_copying
         return self._is_copying
 
     def _ends_copy(self, record: Record) -> bool:
