@@ -38,7 +38,8 @@ class Context:
         self.id, self.cwd, self._version = meta.id or "", meta.cwd, meta.cli_version
         source = meta.source if isinstance(meta.source, dict) else {}
         self.is_sub_agent = "subagent" in source or meta.thread_source == "subagent"
-        self._parent = _spawned_by(source) or meta.parent_thread_id or meta.forked_from_id
+        root = meta.session_id if meta.session_id != meta.id else None
+        self._parent = _spawned_by(source) or meta.parent_thread_id or meta.forked_from_id or root
         base = meta.base_instructions
         self.system = base.text if isinstance(base, Block) else base
 

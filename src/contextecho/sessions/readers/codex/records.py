@@ -94,6 +94,7 @@ class Payload(Struct, gc=False):
     source: Any = None
     thread_source: str | None = None
     forked_from_id: str | None = None
+    subagent_history_start_ordinal: int | None = None
     parent_thread_id: str | None = None
     session_id: str | None = None
     base_instructions: str | Block | None = None
@@ -104,6 +105,7 @@ class Record(Struct, gc=False):
 
     type: str = ""
     timestamp: datetime | None = None
+    ordinal: int | None = None
     payload: Payload | None = None
     record_type: str | None = None
 
@@ -181,7 +183,7 @@ def record_of(value: dict[str, Any]) -> Record:
         record.type, record.payload = "session_meta", _fitting(Payload, value)
         return record
     if payload is None and value.get("type") in _BARE:
-        return Record("response_item", None, _fitting(Payload, value))
+        return Record("response_item", payload=_fitting(Payload, value))
     record = _fitting(Record, {key: value[key] for key in value if key != "payload"})
     if isinstance(payload, dict):
         record.payload = _fitting(Payload, payload)
