@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Span
-from contextecho.sessions.placed import Placed, placed_line
+from contextecho.sessions.placed import Placed, salvaged
 from contextecho.sessions.readers.copilot.events import is_event
 from contextecho.sessions.tally import Tally
 
@@ -48,7 +48,7 @@ def event_lines(file: BinaryIO, end: int, tally: Tally) -> Iterator[Placed]:
             tally.add("event over several lines", line.number)
             yield joined
         else:
-            yield from placed_line(line.data, line.number, line.offset, tally, is_event, _KEYS)
+            yield from salvaged(value, line.data, line.number, line.offset, tally, is_event, _KEYS)
 
 
 def _lines(file: BinaryIO, end: int) -> Iterator[_Line]:
