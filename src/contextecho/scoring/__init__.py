@@ -34,6 +34,7 @@ __all__ = [
     "Screen",
     "Shift",
     "ShownReply",
+    "Suitability",
     "Voice",
     "Window",
     "analyse_run",
@@ -45,6 +46,7 @@ __all__ = [
     "rubric_ids",
     "score_run",
     "screen_session",
+    "suitability_of",
 ]
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
     from contextecho.scoring.screen import Outlook, Screen, Shift, Voice, Window, screen_session
+    from contextecho.scoring.suitability import Suitability, suitability_of
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -100,6 +103,7 @@ else:
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
         "screen": ("Outlook", "Screen", "Shift", "Voice", "Window", "screen_session"),
+        "suitability": ("Suitability", "suitability_of"),
     }
 
     def __getattr__(name: str) -> object:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from contextecho.sessions.discovery import (
     FoundSession,
+    Survey,
     discover,
-    is_sub_agents,
+    newest_session,
     retention_warning,
     session_roots,
-    sub_agent_files,
+    survey,
 )
 from contextecho.sessions.example import example_session
+from contextecho.sessions.inside import Inside, look_inside
 from contextecho.sessions.model import (
     Compaction,
     CompactionKind,
@@ -31,12 +33,15 @@ from contextecho.sessions.model import (
     Turn,
 )
 from contextecho.sessions.reading import read_session
+from contextecho.sessions.summary import Summary
+from contextecho.sessions.walking import Walk, walk
 
 __all__ = [
     "Compaction",
     "CompactionKind",
     "Content",
     "FoundSession",
+    "Inside",
     "Kind",
     "Session",
     "Sidechain",
@@ -44,12 +49,17 @@ __all__ = [
     "Source",
     "Span",
     "Speaker",
+    "Summary",
+    "Survey",
     "Turn",
+    "Walk",
     "discover",
     "example_session",
-    "is_sub_agents",
+    "look_inside",
+    "newest_session",
     "read_session",
     "retention_warning",
     "session_roots",
-    "sub_agent_files",
+    "survey",
+    "walk",
 ]

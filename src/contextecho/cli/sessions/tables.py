@@ -1,7 +1,8 @@
-"""How the commands of this group print tables and numbers."""
+"""How the commands that show sessions print tables and numbers."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
 import click
@@ -34,6 +35,29 @@ def print_table(
     for row in cells:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
     console.print(table)
+
+
+def print_sessions(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()
+) -> None:
+    """As `print_table`, but on a terminal each row stands over its last cell, a session's name.
+
+    A name has a line to itself, unbroken, so that it can be copied.
+    """
+    cells = [[one_line(cell) for cell in row] for row in (heads, *rows)]
+    if len(cells) == 1:
+        return
+    if not sys.stdout.isatty():
+        print_table(heads, cells[1:])
+        return
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for *row, says, name in cells:
+        aligned = (
+            f"{cell:>{width}}" if head in right else f"{cell:<{width}}"
+            for head, cell, width in zip(heads, row, widths, strict=False)
+        )
+        click.echo("  ".join((*aligned, says)))
+        click.echo(f"  {name}")
 
 
 def number(value: int | None) -> str:
