@@ -60,7 +60,7 @@ def test_nothing_is_nothing() -> None:
 def test_an_interrupt_ends_all_of_it_without_a_word(to_all: bool) -> None:
     program = (
         "import time\nfrom contextecho.processes import spread\n"
-        "def wait(n):\n    print('begun', flush=True); time.sleep(2)\n"
+        "def wait(n):\n    print('begun', flush=True); time.sleep(1)\n"
         "try:\n    spread(wait, [1] * 8, [1 << 26] * 8, processes=2)\n"
         "except KeyboardInterrupt:\n    raise SystemExit(130)"
     )

@@ -74,9 +74,11 @@ def test_a_session_is_found_with_its_counts(tmp_path: Path) -> None:
 def test_sub_agents_are_told_by_name_and_content_and_counted(home: Path) -> None:
     projects = home / ".claude" / "projects"
     put(projects / "agent-sessions-are-fun.jsonl", SESSION, 9_000)
+    put(projects / "agent-mixed.jsonl", SUB_AGENT + SESSION, 8_000)  # as clients of 1.0 wrote
     found = survey(env={"HOME": str(home)})
     assert found.sub_agents == 2
-    assert found.sessions[0].path.name == "agent-sessions-are-fun.jsonl"
+    names = [session.path.name for session in found.sessions]
+    assert names[:2] == ["agent-sessions-are-fun.jsonl", "agent-mixed.jsonl"]
 
 
 def test_the_config_variable_may_name_several_folders(home: Path, tmp_path: Path) -> None:

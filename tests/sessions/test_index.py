@@ -6,7 +6,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -34,7 +34,7 @@ Read = Callable[[Path], set[str]]
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
+def read(monkeypatch: pytest.MonkeyPatch) -> Read:
     """Survey a folder and say which files were read for it."""
     from contextecho.sessions.summary import summarise
 
@@ -51,7 +51,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         survey([folder])
         return set(names)
 
-    yield survey_and_tell
+    return survey_and_tell
 
 
 def prompts(folder: Path) -> list[int | None]:
@@ -162,17 +162,19 @@ def test_a_change_of_the_reading_code_is_a_change(monkeypatch: pytest.MonkeyPatc
 
     before = index._made_by()
     assert index._made_by() == before
-    monkeypatch.setattr("contextecho.sessions.index.__file__", os.path.dirname(index.__file__))
+    monkeypatch.setattr("contextecho.sessions.index.__file__", str(Path(index.__file__).parent))
     assert index._made_by() != before
 
 
 GOOD = msgspec.msgpack.encode(["x", {b"/a": [[1, 2, 3, 4, 0], [[], 0, None]]}])
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=60)
-    | st.builds(lambda n, b: GOOD[:n] + b + GOOD[n + 1 :], st.integers(0, 40), st.binary(max_size=3))
+    | st.builds(
+        lambda n, b: GOOD[:n] + b + GOOD[n + 1 :], st.integers(0, 40), st.binary(max_size=3)
+    )
 )
 def test_any_other_bytes_are_an_empty_index(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "index"

@@ -42,7 +42,7 @@ def find_path(text: str) -> Path:
 def say_sub_agents(count: int) -> None:
     """Say how many sessions were left out because they are sub-agents'."""
     if count:
-        say(f"{counted(count, 'session')} of sub-agents not listed: name the file to see one")
+        say(f"{counted(count, 'session')} of sub-agents left out: part of those that started them")
 
 
 def say_reading(files: int, size: int) -> None:

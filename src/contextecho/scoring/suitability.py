@@ -1,8 +1,9 @@
 """What a session is long enough for, told from its counts alone.
 
 The one thing to know: these are the thresholds of the screen and of the position
-policies themselves. A session that passes can be measured; whether the measurement will
-be precise enough, `plan` says.
+policies. A session that passes can be measured; whether the measurement will be precise
+enough, `plan` says. The screen's stand here again because a list of sessions must not
+wait for all that the screen imports; a test keeps them the same.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import msgspec
 
 from contextecho.counting import counted
 from contextecho.defaults import FEWEST_POSITIONS
-from contextecho.scoring.screen import SMALLEST_THIRD, WINDOWS
 from contextecho.sessions import Summary
 
-_THIRDS = 3 * SMALLEST_THIRD
-_COMPACTIONS = ceil(FEWEST_POSITIONS / 2) - 1  # k of them give 2k + 2 positions
+SCREEN_TEXTS = 24  # of one voice: three thirds of `screen.SMALLEST_THIRD`
+TRAJECTORY_STEPS = 12  # one for each position of `even:12`
+COMPACTIONS = ceil(FEWEST_POSITIONS / 2) - 1  # k of them give 2k + 2 positions
 
 
 class Suitability(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,20 +37,16 @@ def suitability_of(summary: Summary) -> Suitability:
     if summary.error is not None:
         return Suitability(suits=(), lacks={})
     longest = max(summary.final_texts or 0, summary.commentary_texts or 0)
-    needs = {
-        "scan": (longest, _THIRDS, f"{_THIRDS} final answers, or as many remarks"),
-        "trajectory": (summary.steps or 0, WINDOWS, counted(WINDOWS, "step")),
-        "compactions": (
-            summary.compactions or 0,
-            _COMPACTIONS,
-            counted(_COMPACTIONS, "compaction"),
-        ),
-    }
+    needs = (
+        ("scan", longest, SCREEN_TEXTS, "text of one voice", "texts of one voice"),
+        ("trajectory", summary.steps or 0, TRAJECTORY_STEPS, "step", "steps"),
+        ("compactions", summary.compactions or 0, COMPACTIONS, "compaction", "compactions"),
+    )
     return Suitability(
-        suits=tuple(what for what, (has, least, _) in needs.items() if has >= least),
+        suits=tuple(what for what, has, least, *_ in needs if has >= least),
         lacks={
-            what: f"needs {said}, has {has:,}"
-            for what, (has, least, said) in needs.items()
+            what: f"needs {counted(least, one, many)}, has {has:,}"
+            for what, has, least, one, many in needs
             if has < least
         },
     )

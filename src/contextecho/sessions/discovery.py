@@ -15,7 +15,7 @@ import msgspec
 
 from contextecho.errors import SessionError
 from contextecho.processes import spread
-from contextecho.sessions.index import Entry, Index, mark_of
+from contextecho.sessions.index import Entry, Index
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import name_of
 from contextecho.sessions.roots import find_roots
@@ -25,15 +25,20 @@ from contextecho.sessions.walking import Candidate, walk
 DEFAULT_RETENTION_DAYS: Final = 30
 
 
-class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
+class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A session found in a folder, and what its summary says; it is not held in memory."""
 
-    path: Path
+    file: str
     bytes: int  # of the file
     # Seconds since 1970: when the file was last written; of one of several sessions in a
     # file, when its last turn was.
     modified: float
     summary: Summary
+
+    @property
+    def path(self) -> Path:
+        """Of the file."""
+        return Path(self.file)
 
     @property
     def format(self) -> str:
@@ -77,7 +82,7 @@ def survey(
     """
     index = Index()
     walked = walk(_holding(env) if roots is None else roots)
-    files = [file for file in walked.files if file.bytes]
+    files = [file for file in walked.files if file.mark.bytes]
     every = _summaries(files, index, processes, on_reading)
     refused = [
         SessionError(found.refusal, where=file.path)
@@ -106,8 +111,8 @@ def discover(
 
 def newest_session(env: Mapping[str, str] = os.environ) -> FoundSession | None:
     """The session of this machine that was written last; older files are not read."""
-    files = [file for file in walk(_holding(env)).files if file.bytes]
-    for file in sorted(files, key=lambda file: -file.modified_ns):
+    files = [file for file in walk(_holding(env)).files if file.mark.bytes]
+    for file in sorted(files, key=lambda file: -file.mark.modified_ns):
         found = _newest_first([(file, summarise(Path(file.path)))])
         readable = [session for session in found if session.summary.error is None]
         if readable:
@@ -140,16 +145,15 @@ def _summaries(
     on_reading: Callable[[int, int], None],
 ) -> list[Summaries]:
     """What is in each file, from the index or from the file itself."""
-    marks = [mark_of(file) for file in files]
-    kept = [index.get(file.path, mark) for file, mark in zip(files, marks, strict=True)]
+    kept = [index.get(file) for file in files]
     unknown = [n for n, found in enumerate(kept) if found is None]
     if unknown:
-        sizes = [files[n].bytes for n in unknown]
+        sizes = [files[n].mark.bytes for n in unknown]
         on_reading(len(unknown), sum(sizes))
         paths = [Path(files[n].path) for n in unknown]
         new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
         index.keep(
-            {files[n].path: Entry(marks[n], found) for n, found in new.items()},
+            {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
             (file.path for file in files),
         )
     return [new[n] if found is None else found for n, found in enumerate(kept)]
@@ -159,16 +163,16 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
     """The sessions of the files; those of one file by their own times, where they have some."""
     sessions = []
     for file, found in files:
-        written = file.modified_ns / 1e9
+        written = file.mark.modified_ns / 1e9
         for summary in found.sessions:
             own = summary.last_time if len(found.sessions) > 1 else None
             modified = written if own is None else min(own, written)
             sessions.append(
                 FoundSession(
-                    path=Path(file.path), bytes=file.bytes, modified=modified, summary=summary
+                    file=file.path, bytes=file.mark.bytes, modified=modified, summary=summary
                 )
             )
-    return tuple(sorted(sessions, key=lambda session: (-session.modified, str(session.path))))
+    return tuple(sorted(sessions, key=lambda session: (-session.modified, session.file)))
 
 
 def _retention_days(root: Path) -> int | None:

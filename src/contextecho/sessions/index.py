@@ -10,9 +10,11 @@ of other readers is empty. It holds summaries, never text, and only its owner ma
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -20,27 +22,12 @@ import msgspec
 
 from contextecho import __version__
 from contextecho.caching import cache_folder
-from contextecho.sessions.roots import is_database
 from contextecho.sessions.summary import Summaries
-from contextecho.sessions.walking import Candidate
+from contextecho.sessions.walking import Candidate, Mark
 
 _LAYOUT: Final = 1
+_PACKAGE: Final = (".dist-info", ".egg-info")
 _SETTLED_NS: Final = 2_000_000_000
-
-
-class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What changes when a file does."""
-
-    bytes: int
-    modified_ns: int
-    changed_ns: int  # by anyone, set by nobody; on Windows: when it was made
-    inode: int
-    log_ns: int = 0  # of a database: when its write-ahead log was written
-
-    @property
-    def newest(self) -> int:
-        """The latest of the times, nanoseconds since 1970."""
-        return max(self.modified_ns, self.changed_ns, self.log_ns)
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -55,15 +42,6 @@ class _Kept(msgspec.Struct, array_like=True):
     entries: dict[bytes, Entry]  # by path, as the system's bytes
 
 
-def mark_of(file: Candidate) -> Mark:
-    """The mark of a file as it was met."""
-    log_ns = 0
-    if is_database(os.path.basename(file.path)):  # noqa: PTH119 (for each of thousands)
-        with suppress(OSError):
-            log_ns = os.stat(f"{file.path}-wal").st_mtime_ns  # noqa: PTH116
-    return Mark(file.bytes, file.modified_ns, file.changed_ns, file.inode, log_ns)
-
-
 class Index:
     """Summaries by file, as the last command on this machine left them."""
 
@@ -75,10 +53,10 @@ class Index:
         self._made_by = _made_by()
         self._entries = self._read()
 
-    def get(self, path: str, mark: Mark) -> Summaries | None:
+    def get(self, file: Candidate) -> Summaries | None:
         """What the file held, if it is still what it was."""
-        entry = self._entries.get(os.fsencode(path))
-        return entry.found if entry is not None and entry.mark == mark else None
+        entry = self._entries.get(os.fsencode(file.path))
+        return entry.found if entry is not None and entry.mark == file.mark else None
 
     def keep(self, found: Mapping[str, Entry], seen: Iterable[str]) -> None:
         """Add what was read since this index was, and forget the files that are gone.
@@ -89,7 +67,7 @@ class Index:
         new = {
             os.fsencode(path): entry
             for path, entry in found.items()
-            if entry.mark.newest < self._settled_ns and entry.found.refusal is None
+            if entry.mark.newest_ns < self._settled_ns and entry.found.refusal is None
         }
         exist = {os.fsencode(path) for path in seen}
         old = self._read()  # another process may have written meanwhile
@@ -124,22 +102,24 @@ class Index:
 
 def _made_by() -> str:
     """What decides how a file is read: this package's version and reading code, others' readers."""
-    return "|".join((__version__, str(_LAYOUT), *_own_code(), *_others()))
+    what = (__version__, str(_LAYOUT), *_own_code(), *_installed())
+    return sha256("\n".join(what).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _own_code() -> Iterator[str]:
     """The files of this room, so that a change of a reader is a change."""
-    for folder, _, names in sorted(os.walk(Path(__file__).parent)):
+    for folder, _, names in os.walk(Path(__file__).parent):
         for name in sorted(names):
             if name.endswith(".py"):
                 status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118
                 yield f"{name}:{status.st_size}:{status.st_mtime_ns}"
 
 
-def _others() -> Iterator[str]:
-    from importlib.metadata import entry_points
+def _installed() -> Iterator[str]:
+    """The packages that can be imported, with their versions: any may bring a reader.
 
-    from contextecho.sessions.readers import GROUP
-
-    for point in sorted(entry_points(group=GROUP)):
-        yield f"{point.value}:{point.dist.version if point.dist else ''}"
+    Asking each for its readers would take longer than all else that a short list takes.
+    """
+    for folder in sys.path:
+        with suppress(OSError):
+            yield from sorted(n for n in os.listdir(folder) if n.endswith(_PACKAGE))  # noqa: PTH208

@@ -5,6 +5,7 @@ The one thing to know: nothing here raises, so that one file stops no list of ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -18,7 +19,7 @@ from contextecho.sessions.stamp import unreadable
 # conversations) is not taken apart when that would mean reading more than this.
 _MOST_REREAD: Final = 1 << 30
 _PEEK: Final = 1 << 16
-_SIDECHAIN: Final = (b'"isSidechain":true', b'"isSidechain": true')
+_IS_SIDECHAIN: Final = re.compile(rb'"isSidechain"\s*:\s*(true|false)')
 
 Made = TypeVar("Made")
 
@@ -33,10 +34,15 @@ class Inside(NamedTuple, Generic[Made]):
     is_refused: bool = False  # the system does not let the file be read
 
 
-def look_inside(path: Path, make: Callable[[Session], Made]) -> Inside[Made]:
-    """What `make` makes of every session in the file, sub-agents' left out."""
+def look_inside(
+    path: Path, make: Callable[[Session], Made], *, is_named: bool = False
+) -> Inside[Made]:
+    """What `make` makes of every session in the file, sub-agents' left out.
+
+    A file that the user named is a sub-agent's only if its reader says so.
+    """
     try:
-        if _is_sub_agents(path):
+        if not is_named and _is_sub_agents(path):
             return Inside(sub_agents=1)
         held = open_file(path)
     except SessionError as error:
@@ -60,7 +66,7 @@ def _is_sub_agents(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         head = file.read(_PEEK)
-    return any(mark in head for mark in _SIDECHAIN)
+    return set(_IS_SIDECHAIN.findall(head)) == {b"true"}
 
 
 def _members(path: Path, held: Held) -> Sequence[str | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final
@@ -20,6 +21,7 @@ from contextecho.sessions.roots import is_database
 from contextecho.sessions.stamp import unreadable
 
 _KINDS: Final = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz")
+_DATABASE: Final = ".db"
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
     {"package.json", "package-lock.json", "composer.lock", "tsconfig.json", "settings.json"}
@@ -28,14 +30,26 @@ _NEVER_FILES: Final = frozenset(
 _PARTS_OF_SESSIONS: Final = frozenset({"message", "part", "session_diff"})
 
 
-class Candidate(msgspec.Struct, frozen=True):
-    """A file that may hold sessions, and its status when it was met."""
+class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What changes when a file does."""
+
+    bytes: int
+    modified_ns: int  # since 1970, like the others
+    changed_ns: int  # which nobody can set; on Windows: when the file was made
+    inode: int
+    log_ns: int = 0  # of a database: when its write-ahead log was written
+
+    @property
+    def newest_ns(self) -> int:
+        """The latest of the times."""
+        return max(self.modified_ns, self.changed_ns, self.log_ns)
+
+
+class Candidate(msgspec.Struct, frozen=True, gc=False):
+    """A file that may hold sessions, as it was when it was met."""
 
     path: str
-    bytes: int
-    modified_ns: int
-    changed_ns: int
-    inode: int
+    mark: Mark
 
 
 class Walk(msgspec.Struct):
@@ -107,7 +121,9 @@ def _holds_parts(entry: os.DirEntry[str]) -> bool:
 
 
 def _may_hold_sessions(name: str) -> bool:
-    return (name.endswith(_KINDS) and name not in _NEVER_FILES) or is_database(name)
+    if name.endswith(_KINDS):
+        return name not in _NEVER_FILES
+    return name.endswith(_DATABASE) and is_database(name)
 
 
 def _status(path: str, walked: Walk) -> os.stat_result | None:
@@ -122,4 +138,9 @@ def _status(path: str, walked: Walk) -> os.stat_result | None:
 
 
 def _candidate(path: str, status: os.stat_result) -> Candidate:
-    return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    log_ns = 0
+    if path.endswith(_DATABASE):
+        with suppress(OSError):
+            log_ns = os.stat(f"{path}-wal").st_mtime_ns  # noqa: PTH116
+    size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return Candidate(path, Mark(size, modified, changed, status.st_ino, log_ns))

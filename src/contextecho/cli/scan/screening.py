@@ -48,7 +48,7 @@ def screen_all(
         walked = walk([path])
         for error in walked.unread:
             on_unread(error)
-        sizes |= {(Path(file.path), False): file.bytes for file in walked.files}
+        sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
     files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]
     everything = Screened()
     weights = [sizes[file] * _SLOWER for file in files]
@@ -64,7 +64,7 @@ def _screen(file: tuple[Path, bool]) -> Screened:
     path, named = file
     if named and not path.exists():  # or one of several sessions in a file: path#member
         return _screen_one(path)
-    inside = look_inside(path, _screen_session)
+    inside = look_inside(path, _screen_session, is_named=named)
     if inside.error is not None:
         is_news = named or inside.format is not None or path.name.endswith(".jsonl")
         return Screened(unread=[inside.error] if is_news else [])

@@ -17,16 +17,15 @@ def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()
 ) -> None:
     """A table on a terminal; tab-separated lines in a pipe. Cells are untrusted."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        for line in [heads, *cells] if any(heads) else cells:
+            click.echo("\t".join(line))
+        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    if not console.is_terminal:
-        for line in [heads, *cells] if any(heads) else cells:
-            click.echo("\t".join(line))
-        return
     table = Table(box=None, show_header=any(heads), pad_edge=False)
     for head in heads:
         table.add_column(
@@ -34,7 +33,7 @@ def print_table(
         )
     for row in cells:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
-    console.print(table)
+    Console().print(table)
 
 
 def print_sessions(

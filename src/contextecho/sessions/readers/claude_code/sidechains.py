@@ -7,7 +7,9 @@ are kept apart from the main thread; here they are only counted.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -60,12 +62,22 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 def sidechains_beside(path: Path, session_id: str) -> Iterator[Sidechain]:
     """Sub-agents whose files lie beside the session's file or below its folder."""
-    beside = (p for p in path.parent.glob("agent-*.jsonl") if p != path)
-    below = (path.parent / session_id / "subagents").glob("**/agent-*.jsonl")
-    for found in [*sorted(beside), *sorted(below)]:
+    folder = path.parent
+    beside = sorted(name for name in _agents_in(folder) if name != path.name)
+    below = folder / session_id / "subagents"
+    inside = sorted(below.glob("**/agent-*.jsonl")) if below.is_dir() else []
+    for found in [*(folder / name for name in beside), *inside]:
         sidechain = _read(found, session_id)
         if sidechain is not None:
             yield sidechain
+
+
+def _agents_in(folder: Path) -> Iterator[str]:
+    """The names of sub-agents' files; listing is far faster than matching for each session."""
+    with suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208
+            if name.startswith("agent-") and name.endswith(".jsonl"):
+                yield name
 
 
 def _read(path: Path, session_id: str) -> Sidechain | None:
