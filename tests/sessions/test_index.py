@@ -36,7 +36,7 @@ Read = Callable[[Path], set[str]]
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Read:
     """Survey a folder and say which files were read for it."""
-    from contextecho.sessions.summary import summarise
+    from contextecho.sessions.summarising import summarise
 
     names: set[str] = set()
 
@@ -44,7 +44,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
         names.add(path.name)
         return summarise(path)
 
-    monkeypatch.setattr("contextecho.sessions.discovery.summarise", watched)
+    monkeypatch.setattr("contextecho.sessions.summarising.summarise", watched)
 
     def survey_and_tell(folder: Path) -> set[str]:
         names.clear()

@@ -6,8 +6,9 @@ check or one type does not pay for numpy and the engine.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from contextecho.doors import open_on_demand
 
 __all__ = [
     "OVERALL",
@@ -105,12 +106,4 @@ else:
         "screen": ("Outlook", "Screen", "Shift", "Voice", "Window", "screen_session"),
         "suitability": ("Suitability", "suitability_of"),
     }
-
-    def __getattr__(name: str) -> object:
-        """Load the module that holds `name` (PEP 562), and keep what it holds."""
-        for module, names in _HOMES.items():
-            if name in names:
-                loaded = import_module(f"{__name__}.{module}")
-                globals().update({each: getattr(loaded, each) for each in names})
-                return globals()[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = open_on_demand(__name__, _HOMES)

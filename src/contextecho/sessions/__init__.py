@@ -4,37 +4,16 @@ session = read_session("~/.claude/projects/x/1234.jsonl")
 session.prompts, session.steps, session.row_turns
 last = session.turns[-1]
 session.text(last)
+
+Names are loaded when they are first used, so that a list of sessions that were read
+before does not pay for the readers.
 """
 
 from __future__ import annotations
 
-from contextecho.sessions.discovery import (
-    FoundSession,
-    Survey,
-    discover,
-    newest_session,
-    retention_warning,
-    session_roots,
-    survey,
-)
-from contextecho.sessions.example import example_session
-from contextecho.sessions.inside import Inside, look_inside
-from contextecho.sessions.model import (
-    Compaction,
-    CompactionKind,
-    Content,
-    Kind,
-    Session,
-    Sidechain,
-    Skipped,
-    Source,
-    Span,
-    Speaker,
-    Turn,
-)
-from contextecho.sessions.reading import read_session
-from contextecho.sessions.summary import Summary
-from contextecho.sessions.walking import Walk, walk
+from typing import TYPE_CHECKING
+
+from contextecho.doors import open_on_demand
 
 __all__ = [
     "Compaction",
@@ -63,3 +42,69 @@ __all__ = [
     "survey",
     "walk",
 ]
+
+if TYPE_CHECKING:
+    from contextecho.sessions.discovery import (
+        FoundSession,
+        Survey,
+        discover,
+        newest_session,
+        retention_warning,
+        session_roots,
+        survey,
+    )
+    from contextecho.sessions.example import example_session
+    from contextecho.sessions.inside import Inside, look_inside
+    from contextecho.sessions.model import (
+        Compaction,
+        CompactionKind,
+        Content,
+        Kind,
+        Session,
+        Sidechain,
+        Skipped,
+        Source,
+        Span,
+        Speaker,
+        Turn,
+    )
+    from contextecho.sessions.reading import read_session
+    from contextecho.sessions.summary import Summary
+    from contextecho.sessions.walking import Walk, walk
+else:
+    _HOMES = {
+        "discovery": (
+            "FoundSession",
+            "Survey",
+            "discover",
+            "newest_session",
+            "retention_warning",
+            "session_roots",
+            "survey",
+        ),
+        "example": ("example_session",),
+        "inside": (
+            "Inside",
+            "look_inside",
+        ),
+        "model": (
+            "Compaction",
+            "CompactionKind",
+            "Content",
+            "Kind",
+            "Session",
+            "Sidechain",
+            "Skipped",
+            "Source",
+            "Span",
+            "Speaker",
+            "Turn",
+        ),
+        "reading": ("read_session",),
+        "summary": ("Summary",),
+        "walking": (
+            "Walk",
+            "walk",
+        ),
+    }
+    __getattr__ = open_on_demand(__name__, _HOMES)

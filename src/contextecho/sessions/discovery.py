@@ -2,6 +2,9 @@
 
 The one thing to know: Claude Code deletes transcripts after 30 days unless its
 settings say otherwise, so a session worth measuring should be copied away.
+
+What reads files is loaded when there is one to be read: most lists are of files that
+were read before.
 """
 
 from __future__ import annotations
@@ -14,12 +17,9 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
-from contextecho.processes import spread
 from contextecho.sessions.index import Entry, Index
-from contextecho.sessions.jsontext import decode_json
-from contextecho.sessions.model import name_of
 from contextecho.sessions.roots import find_roots
-from contextecho.sessions.summary import Summaries, Summary, summarise
+from contextecho.sessions.summary import Summaries, Summary
 from contextecho.sessions.walking import Candidate, walk
 
 DEFAULT_RETENTION_DAYS: Final = 30
@@ -48,6 +48,8 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def name(self) -> str:
         """What `read_session` takes: the path, and `#member` for one of several."""
+        from contextecho.sessions.model import name_of
+
         return name_of(self.path, self.summary.member)
 
 
@@ -111,6 +113,8 @@ def discover(
 
 def newest_session(env: Mapping[str, str] = os.environ) -> FoundSession | None:
     """The session of this machine that was written last; older files are not read."""
+    from contextecho.sessions.summarising import summarise
+
     files = [file for file in walk(_holding(env)).files if file.mark.bytes]
     for file in sorted(files, key=lambda file: -file.mark.modified_ns):
         found = _newest_first([(file, summarise(Path(file.path)))])
@@ -148,6 +152,9 @@ def _summaries(
     kept = [index.get(file) for file in files]
     unknown = [n for n, found in enumerate(kept) if found is None]
     if unknown:
+        from contextecho.processes import spread
+        from contextecho.sessions.summarising import summarise
+
         sizes = [files[n].mark.bytes for n in unknown]
         on_reading(len(unknown), sum(sizes))
         paths = [Path(files[n].path) for n in unknown]
@@ -177,6 +184,8 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
 
 def _retention_days(root: Path) -> int | None:
     """`cleanupPeriodDays` of this client folder, if it is set."""
+    from contextecho.sessions.jsontext import decode_json
+
     try:
         settings = decode_json((root / "settings.json").read_bytes())
     except OSError:

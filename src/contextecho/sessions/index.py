@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +37,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class _Kept(msgspec.Struct, array_like=True):
-    made_by: str
+    made_by: bytes
     entries: dict[bytes, Entry]  # by path, as the system's bytes
 
 
@@ -100,10 +99,10 @@ class Index:
             raise
 
 
-def _made_by() -> str:
+def _made_by() -> bytes:
     """What decides how a file is read: this package's version and reading code, others' readers."""
     what = (__version__, str(_LAYOUT), *_own_code(), *_installed())
-    return sha256("\n".join(what).encode("utf-8", "surrogateescape")).hexdigest()
+    return os.fsencode("\n".join(what))
 
 
 def _own_code() -> Iterator[str]:

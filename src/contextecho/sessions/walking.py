@@ -18,7 +18,6 @@ import msgspec
 
 from contextecho.errors import SessionError
 from contextecho.sessions.roots import is_database
-from contextecho.sessions.stamp import unreadable
 
 _KINDS: Final = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz")
 _DATABASE: Final = ".db"
@@ -105,7 +104,7 @@ def _entries(folder: str, walked: Walk) -> list[os.DirEntry[str]]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        walked.unread.append(unreadable(Path(folder), error))
+        walked.unread.append(_refused(folder, error))
         return []
 
 
@@ -133,8 +132,14 @@ def _status(path: str, walked: Walk) -> os.stat_result | None:
         return None
     except (OSError, ValueError) as error:
         reason = error if isinstance(error, OSError) else OSError(str(error))
-        walked.unread.append(unreadable(Path(path), reason))
+        walked.unread.append(_refused(path, reason))
         return None
+
+
+def _refused(path: str, error: OSError) -> SessionError:
+    from contextecho.sessions.stamp import unreadable
+
+    return unreadable(Path(path), error)
 
 
 def _candidate(path: str, status: os.stat_result) -> Candidate:
