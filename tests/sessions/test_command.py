@@ -131,13 +131,14 @@ def test_the_newest_is_named_next_and_what_is_passed_over_is_counted(
     long.write_bytes(b"".join(line(user("a")) + line(assistant("b")) for _ in range(5)))
     short.write_bytes(line(user("a")) + line(assistant("b")))
     os.utime(long, (1_000, 1_000))
-    (tmp_path / "agent-1.jsonl").write_bytes(short.read_bytes())
+    said = [user("a", isSidechain=True), assistant("b", isSidechain=True)]
+    (tmp_path / "agent-1.jsonl").write_bytes(b"".join(map(line, said)))
     _, _, err = run(capsys, "list", str(tmp_path))
     assert f"Next: contextecho scan {short}\n" in err
-    assert "1 file of sub-agents (agent-*) not listed" in err
+    assert "1 session of sub-agents left out" in err
     main(["scan", str(tmp_path)])
     err = capsys.readouterr().err
-    assert "1 file of sub-agents (agent-*) not listed" in err
+    assert "1 session of sub-agents left out" in err
     assert err.endswith("Next: contextecho sessions list\n"), "both are too short to tell"
 
 

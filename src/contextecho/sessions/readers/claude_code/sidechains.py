@@ -9,8 +9,10 @@ linked to the call that started them.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Set
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -154,15 +156,25 @@ _decode_meta = msgspec.json.Decoder(_Meta).decode
 def _around(path: Path, session_id: str) -> Iterator[tuple[str, Path, _Met]]:
     """(name, file, what is known) of each sub-agent with a file beside `path` or below it."""
     names = {session_id, path.stem}
-    for beside in sorted(path.parent.glob("agent-*.jsonl")):
+    for name in sorted(_agents_in(path.parent)):
+        beside = path.parent / name
         if beside != path and (found := _read(beside, names)):
             yield *found[:1], beside, found[1]
     for name in sorted(names):
         if Path(name).name != name or name == "..":  # an id from the file leads nowhere else
             continue
-        for below in sorted((path.parent / name / "subagents").glob("**/agent-*.jsonl")):
-            if found := _read(below, None):
-                yield *found[:1], below, found[1]
+        below = path.parent / name / "subagents"
+        for inside in sorted(below.glob("**/agent-*.jsonl")) if below.is_dir() else ():
+            if found := _read(inside, None):
+                yield *found[:1], inside, found[1]
+
+
+def _agents_in(folder: Path) -> Iterator[str]:
+    """The names of sub-agents' files; listing is far faster than matching for each session."""
+    with suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208
+            if name.startswith("agent-") and name.endswith(".jsonl"):
+                yield name
 
 
 def _read(path: Path, sessions: set[str] | None) -> tuple[str, _Met] | None:
