@@ -15,10 +15,11 @@ from typing import BinaryIO, Final
 from msgspec import Struct
 
 from contextecho.sessions.jsontext import BROKEN, mend_line
-from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, progress_of
+from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, told_of
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (
     CompactMetadata,
+    Progress,
     Record,
     decode_record,
     is_record,
@@ -87,9 +88,8 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
     """What the index keeps of a record."""
     entry = Entry(line, offset, length, record.type, record.uuid, record.parent_uuid)
     if record.type == "progress":  # a third of many files, and only a sub-agent's is looked at
-        if progress := progress_of(record.data):
-            entry.agent_id, entry.model = progress.agent_id, progress.model
-            entry.aside = progress.aside(record.parent_tool_use_id)
+        if record.data is not None and record.data.agent_id:
+            _look_at_progress(entry, record, record.data)
         return entry
     message = record.message
     entry.is_row_turn = _is_row_turn(record)
@@ -105,6 +105,14 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
     elif record.parent_uuid is None:
         entry.aside = Aside(prompt=asked(text_in(message)))
     return entry
+
+
+def _look_at_progress(entry: Entry, record: Record, data: Progress) -> None:
+    """Add which sub-agent this tells of, and what."""
+    entry.agent_id = data.agent_id
+    entry.aside = told_of(record)
+    if data.message is not None and data.message.message is not None:
+        entry.model = data.message.message.model
 
 
 def _look_inside(entry: Entry, record: Record) -> None:
