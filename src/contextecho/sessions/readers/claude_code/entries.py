@@ -18,6 +18,7 @@ from contextecho.sessions.jsontext import BROKEN, mend_line
 from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, told_of
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (
+    CONVERSATION,
     CompactMetadata,
     Progress,
     Record,
@@ -44,7 +45,7 @@ class Entry(Struct, array_like=True, gc=False):
     is_sidechain: bool = False
     parts: list[Part] = []
     left_out: str = ""  # why this message, or line, is no part of the conversation
-    unknown: list[str] = []  # types of blocks that the reader does not know
+    unknown: tuple[str, ...] = ()  # types of blocks that the reader does not know
     session_id: str | None = None
     time: float | None = None  # seconds since 1970, UTC
     version: str | None = None
@@ -119,15 +120,19 @@ def _look_inside(entry: Entry, record: Record) -> None:
     """Add what is said, and what a boundary or a queue operation tells."""
     entry.version = record.version
     entry.time = _seconds(record.timestamp)
-    entry.parts = parts_of(record, entry.unknown)
-    entry.aside = aside_of(record, entry.parts)
-    for part in entry.parts:
+    unknown: list[str] = []
+    entry.parts = parts = parts_of(record, unknown)
+    if unknown:
+        entry.unknown = tuple(unknown)
+    entry.aside = aside_of(record, parts)
+    for part in parts:
         part.forget()
     if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
         entry.withdraws = taken_back
-    if record.type in ("user", "assistant"):
-        entry.left_out = _left_out(record, entry.parts)
-        entry.broken_off = record.is_aborted_mid_stream is True
+    if record.type in CONVERSATION:
+        entry.left_out = _left_out(record, parts)
+        if record.is_aborted_mid_stream:
+            entry.broken_off = True
     else:
         entry.subtype = record.subtype
         entry.operation = record.operation

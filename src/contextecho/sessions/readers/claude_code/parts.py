@@ -40,6 +40,7 @@ NOTHING_SAID: Final = hash("")
 
 _HEAD: Final = 64  # bytes of a result that show whether it must be decoded
 _PICTURES: Final = frozenset({"image", "document"})
+_NO_MESSAGES: Final = frozenset({"queue-operation", "attachment"})  # whatever else they hold
 _SILENT: Final = frozenset({"tool_reference"})  # known, and no part of what is said
 
 
@@ -82,15 +83,14 @@ def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
     """
     notes = unknown if unknown is not None else []
     message = record.message
+    if message is not None and message.content is not None:
+        if record.type == "assistant":
+            return _assistant_parts(message, notes)
+        if record.type not in _NO_MESSAGES:
+            return _user_parts(record, message, notes)
     if record.type == "queue-operation":
         return _said_text(record, _queued_text(record))
-    if record.type == "attachment":
-        return _attached_parts(record)
-    if message is None or message.content is None:
-        return []
-    if record.type == "assistant":
-        return _assistant_parts(message, notes)
-    return _user_parts(record, message, notes)
+    return _attached_parts(record) if record.type == "attachment" else []
 
 
 def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
