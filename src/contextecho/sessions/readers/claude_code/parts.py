@@ -129,7 +129,12 @@ def _user_parts(record: Record, message: Message, unknown: list[str]) -> list[Pa
                 pictures += 1
             case other if other not in _SILENT:
                 unknown.append(other)
-    if pictures and not record.is_meta:
+    return parts if record.is_meta else _with_pictures(parts, pictures)
+
+
+def _with_pictures(parts: list[Part], pictures: int) -> list[Part]:
+    """The parts, with pictures as the human's: counted with the first words, else by themselves."""
+    if pictures:
         words = next((part for part in parts if part.speaker is HUMAN), None)
         if words is None:
             words = Part(Kind.USER, HUMAN)
@@ -188,8 +193,10 @@ def _attached_parts(record: Record) -> list[Part]:
         return []
     if attachment.command_mode not in (None, "prompt"):
         return []
-    text = "\n".join(block.text for block in _blocks(attachment.prompt) if block.text)
-    return _said_text(replace(record, origin=attachment.origin), text)
+    blocks = _blocks(attachment.prompt)
+    text = "\n".join(block.text for block in blocks if block.text)
+    parts = _said_text(replace(record, origin=attachment.origin), text)
+    return _with_pictures(parts, sum(block.type in _PICTURES for block in blocks))
 
 
 def _queued_text(record: Record) -> str:
