@@ -61,7 +61,10 @@ class Sidechains:
     def found(self, path: Path, session_id: str) -> tuple[Sidechain, ...]:
         """All sub-agents: those in the file at `path`, then those whose files lie around it."""
         met = {chain: (path, found) for chain, found in self._met.items()}
-        met |= {chain: (place, found) for chain, place, found in _around(path, session_id)}
+        for chain, place, found in _around(path, session_id):
+            if chain in self._met:
+                found.call_id = found.call_id or self._met[chain].call_id
+            met[chain] = place, found
         calls = {
             chain: found.call_id or self._call_of.get(chain) for chain, (_, found) in met.items()
         }
