@@ -22,8 +22,8 @@ NOTHING: Final = Raw()
 T = TypeVar("T", bound=Struct)
 
 
-class Model(Struct, gc=False):
-    """A model, as a `fallback` block names it."""
+class Named(Struct, gc=False):
+    """What names a model, and is looked at for nothing else."""
 
     model: str | None = None
 
@@ -41,7 +41,7 @@ class Block(Struct, gc=False):
     content: Raw = NOTHING  # of a tool result: most of what is said, and rarely looked at
     is_error: bool | None = None
     # Of a fallback: who spoke before.
-    before: Model | None = msgspec.field(default=None, name="from")
+    before: Named | None = msgspec.field(default=None, name="from")
 
 
 class Message(Struct, gc=False):
@@ -94,6 +94,21 @@ class Attachment(Struct, gc=False, rename="camel"):
     style: str | None = None  # of an output style
 
 
+class Carried(Struct, gc=False):
+    """A sub-agent's message inside a progress record."""
+
+    uuid: str | None = None
+    message: Named | None = None
+
+
+class Progress(Struct, gc=False, rename="camel"):
+    """Progress of anything; only a sub-agent's messages matter here."""
+
+    agent_id: str | None = None
+    prompt: str | None = None
+    message: Carried | None = None
+
+
 class Record(Struct, gc=False, rename="camel"):
     """One line of the file."""
 
@@ -127,7 +142,7 @@ class Record(Struct, gc=False, rename="camel"):
     mode: str | None = None
     agent_setting: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
-    data: Raw = NOTHING  # of a progress record
+    data: Progress | None = None
     operation: str | None = None  # of a queue operation
     content: Raw = NOTHING  # of a queue operation: what was typed
 
