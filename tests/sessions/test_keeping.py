@@ -19,7 +19,7 @@ from backports import zstd
 from contextecho.cli.main import main
 from contextecho.errors import SessionError
 from contextecho.sessions import keep_session, keeping, read_session, sessions_to_keep
-from contextecho.sessions.keeping import Manifest
+from contextecho.sessions.archive import Manifest, kept_with
 from contextecho.sessions.rows import copy_rows
 from sessions.building import assistant, line, record, user, write
 from sessions.inspect_logs import sample, write_eval
@@ -172,6 +172,46 @@ def test_a_file_of_several_sessions_is_kept_whole_and_once(tmp_path: Path) -> No
     assert [one.already for one in kept] == [False, True]
     assert zstd.decompress(kept[0].path.read_bytes()) == path.read_bytes()
     assert read_session(f"{kept[0].path}#s1").steps == 1
+
+
+@pytest.mark.parametrize("name", ["../outside", "/{}/outside", "missing", "."])
+def test_a_manifest_reaches_no_further_than_its_folder(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    kept = keep_session(read_session(path), tmp_path / "kept")
+    (tmp_path / "outside.zst").write_bytes(zstd.compress(b"secret"))
+    manifest = json.loads((kept.path.parent / "manifest.json").read_bytes())
+    other = manifest["files"][0] | {"name": name.format(tmp_path)}
+    manifest["files"].append(other)
+    (kept.path.parent / "manifest.json").write_text(json.dumps(manifest))
+    assert kept_with(kept.path) == (kept.path.parent, ())
+    assert read_session(kept.path).steps == 1
+
+
+@pytest.mark.parametrize("text", ["{}", "[" * 5000, '{"format": "other/1"}', '{"name": "an app"}'])
+def test_a_manifest_of_somebody_else_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    (tmp_path / "other.zst").write_bytes(zstd.compress(b"x"))
+    path = tmp_path / "session.jsonl.zst"
+    path.write_bytes(zstd.compress(line(user("a")) + line(assistant("b"))))
+    assert kept_with(path) == (tmp_path, ())
+    assert read_session(path).steps == 1
+
+
+def test_two_that_keep_the_same_at_once_keep_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = read_session(write(tmp_path, [user("a"), assistant("b")]))
+    pack = keeping._pack
+
+    def meanwhile(*words: Any) -> Any:
+        monkeypatch.setattr(keeping, "_pack", pack)
+        keep_session(session, tmp_path / "kept")
+        return pack(*words)
+
+    monkeypatch.setattr(keeping, "_pack", meanwhile)
+    kept = keep_session(session, tmp_path / "kept")
+    assert kept.already
+    assert [found.name for found in kept.path.parent.parent.iterdir()] == [kept.path.parent.name]
 
 
 def test_what_is_appended_meanwhile_is_for_the_next_time(
