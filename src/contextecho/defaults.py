@@ -9,3 +9,4 @@ from __future__ import annotations
 STORE = ".contextecho"  # the folder in which replies are kept
 TIMEOUT = 300.0  # seconds, of one call
 ATTEMPTS = 6  # for each request, the first one included
+FEWEST_POSITIONS = 5  # fewer say little: positions are what an interval counts

@@ -10,6 +10,7 @@ import pytest
 
 from contextecho.cli.main import main
 from contextecho.sessions import example_session
+from sessions.building import assistant, line, user
 
 
 def test_sub_agents_files_are_counted_beside_the_sessions(
@@ -17,10 +18,13 @@ def test_sub_agents_files_are_counted_beside_the_sessions(
 ) -> None:
     folder = tmp_path / ".claude" / "projects" / "-w"
     folder.mkdir(parents=True)
-    for name in ("one", "two", "agent-1"):
+    for name in ("one", "two"):
         shutil.copy(example_session(), folder / f"{name}.jsonl")
+    said = [user("a", isSidechain=True), assistant("b", isSidechain=True)]
+    (folder / "agent-1.jsonl").write_bytes(b"".join(map(line, said)))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CONTEXTECHO_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     main(["doctor", "--store", str(tmp_path / "store"), "--json"])
     findings = {one["name"]: one["detail"] for one in json.loads(capsys.readouterr().out)}
-    assert findings["sessions"] == "2 found, and 1 file of sub-agents"
+    assert findings["sessions"] == "2 found (2 claude-code); besides 1 session of sub-agents"

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from contextecho.caching import cache_folder
 from contextecho.models import local_status
-from contextecho.models.local.weights import cache_folder
 from e2e.ledger import query
 from e2e.terminal import Terminal
 

@@ -68,7 +68,7 @@ def test_a_folder_lists_each_session_and_names_what_it_could_not_read(
     (tmp_path / "empty.jsonl").touch()
     done = scan(tmp_path)
     assert done.code == 0
-    assert done.out.count("1 prompt ·") == 2
+    assert done.out.count("too short to tell\tchat\t1\t1\t0\t-\t") == 2
     assert "broken.jsonl" in done.out
     assert "2 sessions read, 2 files not" in done.out
     assert done.err == "Next: contextecho sessions list\n"  # both are too short to plan with

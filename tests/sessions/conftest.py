@@ -12,6 +12,14 @@ from contextecho.sessions import Session, read_session
 from sessions.building import write
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("CONTEXTECHO_CACHE", str(folder))
+    return folder
+
+
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Session]:
     """Write records to a file and read it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,7 @@ import click
 import msgspec
 
 from contextecho import __version__
+from contextecho.cli.finding import say_reading
 from contextecho.cli.options import json_option, store_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.counting import counted
@@ -102,22 +104,24 @@ def _keys() -> Iterator[Finding]:
 
 
 def _sessions() -> Finding:
-    from contextecho.sessions import discover, retention_warning, sub_agent_files
+    from contextecho.sessions import retention_warning, survey
 
-    found = discover()
-    if not found:
+    found = survey(processes=None, on_reading=say_reading)
+    if not found.sessions:
         return Finding(
             name="sessions",
             ok=False,
-            detail="none found where Claude Code keeps them",
+            detail="none found where clients keep them",
             todo="name a file: contextecho scan PATH",
         )
-    agents = sub_agent_files()
-    besides = f", and {counted(len(agents), 'file')} of sub-agents" if agents else ""
+    formats = Counter(session.format for session in found.sessions)
+    kinds = ", ".join(f"{count:,} {format}" for format, count in formats.most_common())
+    agents = counted(found.sub_agents, "session")
+    besides = f"; besides {agents} of sub-agents" if found.sub_agents else ""
     return Finding(
         name="sessions",
         ok=True,
-        detail=f"{len(found)} found{besides}",
+        detail=f"{len(found.sessions):,} found ({kinds}){besides}",
         todo=retention_warning() or "",
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from contextecho.scoring import RunAnalysis
     from contextecho.sessions import Session
 
+_MANY_BYTES = 500_000_000  # take a second or more
+
 
 def find_session(text: str) -> Session:
     """Read the session that `text` names. Raises `SessionError` or `UsageError`."""
@@ -24,28 +25,30 @@ def find_session(text: str) -> Session:
 
 
 def find_path(text: str) -> Path:
-    """The path that `text` names; for `latest` the newest session found on this machine."""
+    """The path that `text` names; for `latest` the session written last on this machine."""
     from contextecho.errors import UsageError
-    from contextecho.sessions import discover
+    from contextecho.sessions import newest_session
 
     if text != "latest":
         return Path(text)
-    found = discover()
-    if not found:
+    found = newest_session()
+    if found is None:
         raise UsageError(
-            "no session found where Claude Code keeps them", where="latest", todo="name a file"
+            "no session found where clients keep them", where="latest", todo="name a file"
         )
-    return found[0].path
+    return Path(found.name)
 
 
-def say_sub_agents(folders: Sequence[Path]) -> None:
-    """Say how many files below the folders (none: this machine's) were taken for sub-agents'."""
-    from contextecho.sessions import sub_agent_files
+def say_sub_agents(count: int) -> None:
+    """Say how many sessions were left out because they are sub-agents'."""
+    if count:
+        say(f"{counted(count, 'session')} of sub-agents left out: part of those that started them")
 
-    files = sub_agent_files(folders or None)
-    if files:
-        passed_over = counted(len(files), "file")
-        say(f"{passed_over} of sub-agents (agent-*) not listed: name one to see it")
+
+def say_reading(files: int, size: int) -> None:
+    """Say what takes long the first time."""
+    if size >= _MANY_BYTES:
+        say(f"reading {counted(files, 'file')} ({size / 1e6:,.0f} MB); the next time only changes")
 
 
 def say_unread(error: SessionError) -> None:

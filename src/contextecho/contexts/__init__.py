@@ -21,7 +21,6 @@ from contextecho.contexts.model import (
     canonical_json,
 )
 from contextecho.contexts.positions import (
-    FEWEST_POSITIONS,
     Choice,
     choose_positions,
     find_positions,
@@ -51,6 +50,7 @@ from contextecho.contexts.wording import (
     load_protocol,
     protocol_ids,
 )
+from contextecho.defaults import FEWEST_POSITIONS
 
 __all__ = [
     "CONTROL_TOLERANCE",

@@ -22,14 +22,12 @@ import msgspec
 
 from contextecho.contexts.model import Position
 from contextecho.counting import counted
+from contextecho.defaults import FEWEST_POSITIONS
 from contextecho.errors import SessionError, UsageError
 from contextecho.sessions import Kind, Session
 
 PADDING = 100
 """Row turns between a compaction and the positions around it (paper, App. S)."""
-
-FEWEST_POSITIONS = 5
-"""Fewer say little: positions are what an interval counts."""
 
 ONSET = (1, 5, 25, 100, 250, 500, 1000, 1500)
 """Row turns of the onset sweep (paper, App. K)."""

@@ -6,8 +6,9 @@ check or one type does not pay for numpy and the engine.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from contextecho.doors import open_on_demand
 
 __all__ = [
     "OVERALL",
@@ -34,6 +35,8 @@ __all__ = [
     "Screen",
     "Shift",
     "ShownReply",
+    "Stratum",
+    "Suitability",
     "Voice",
     "Window",
     "analyse_run",
@@ -45,6 +48,7 @@ __all__ = [
     "rubric_ids",
     "score_run",
     "screen_session",
+    "suitability_of",
 ]
 
 if TYPE_CHECKING:
@@ -72,7 +76,10 @@ if TYPE_CHECKING:
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
-    from contextecho.scoring.screen import Outlook, Screen, Shift, Voice, Window, screen_session
+    from contextecho.scoring.screen import Outlook, Screen, Window, screen_session
+    from contextecho.scoring.shifts import Shift, Stratum
+    from contextecho.scoring.suitability import Suitability, suitability_of
+    from contextecho.scoring.voices import Voice
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -99,14 +106,9 @@ else:
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
-        "screen": ("Outlook", "Screen", "Shift", "Voice", "Window", "screen_session"),
+        "screen": ("Outlook", "Screen", "Window", "screen_session"),
+        "shifts": ("Shift", "Stratum"),
+        "voices": ("Voice",),
+        "suitability": ("Suitability", "suitability_of"),
     }
-
-    def __getattr__(name: str) -> object:
-        """Load the module that holds `name` (PEP 562), and keep what it holds."""
-        for module, names in _HOMES.items():
-            if name in names:
-                loaded = import_module(f"{__name__}.{module}")
-                globals().update({each: getattr(loaded, each) for each in names})
-                return globals()[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = open_on_demand(__name__, _HOMES)

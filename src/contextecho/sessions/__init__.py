@@ -4,41 +4,25 @@ session = read_session("~/.claude/projects/x/1234.jsonl")
 session.prompts, session.steps, session.row_turns
 last = session.turns[-1]
 session.text(last)
+
+Names are loaded when they are first used, so that a list of sessions that were read
+before does not pay for the readers.
 """
 
 from __future__ import annotations
 
-from contextecho.sessions.converting import convert_session, write_lines
-from contextecho.sessions.discovery import (
-    FoundSession,
-    discover,
-    is_sub_agents,
-    retention_warning,
-    session_roots,
-    sub_agent_files,
-)
-from contextecho.sessions.example import example_session
-from contextecho.sessions.keeping import Kept, default_folder, keep_session, sessions_to_keep
-from contextecho.sessions.model import (
-    Compaction,
-    CompactionKind,
-    Content,
-    Kind,
-    Session,
-    Sidechain,
-    Skipped,
-    Source,
-    Span,
-    Speaker,
-    Turn,
-)
-from contextecho.sessions.reading import read_session
+from typing import TYPE_CHECKING
+
+from contextecho.doors import open_on_demand
 
 __all__ = [
+    "Circumstances",
     "Compaction",
     "CompactionKind",
+    "Conditions",
     "Content",
     "FoundSession",
+    "Inside",
     "Kept",
     "Kind",
     "Session",
@@ -47,17 +31,103 @@ __all__ = [
     "Source",
     "Span",
     "Speaker",
+    "Summary",
+    "Survey",
     "Turn",
+    "Walk",
+    "circumstances_of",
+    "conditions_at",
     "convert_session",
     "default_folder",
     "discover",
     "example_session",
-    "is_sub_agents",
     "keep_session",
+    "look_inside",
+    "newest_session",
     "read_session",
     "retention_warning",
     "session_roots",
     "sessions_to_keep",
-    "sub_agent_files",
+    "survey",
+    "tell_apart",
+    "walk",
     "write_lines",
 ]
+
+if TYPE_CHECKING:
+    from contextecho.sessions.circumstances import (
+        Circumstances,
+        Conditions,
+        circumstances_of,
+        conditions_at,
+        tell_apart,
+    )
+    from contextecho.sessions.converting import convert_session, write_lines
+    from contextecho.sessions.discovery import (
+        FoundSession,
+        Survey,
+        discover,
+        newest_session,
+        retention_warning,
+        session_roots,
+        survey,
+    )
+    from contextecho.sessions.example import example_session
+    from contextecho.sessions.inside import Inside, look_inside
+    from contextecho.sessions.keeping import Kept, default_folder, keep_session, sessions_to_keep
+    from contextecho.sessions.model import (
+        Compaction,
+        CompactionKind,
+        Content,
+        Kind,
+        Session,
+        Sidechain,
+        Skipped,
+        Source,
+        Span,
+        Speaker,
+        Turn,
+    )
+    from contextecho.sessions.reading import read_session
+    from contextecho.sessions.summary import Summary
+    from contextecho.sessions.walking import Walk, walk
+else:
+    _HOMES = {
+        "circumstances": (
+            "Circumstances",
+            "Conditions",
+            "circumstances_of",
+            "conditions_at",
+            "tell_apart",
+        ),
+        "converting": ("convert_session", "write_lines"),
+        "discovery": (
+            "FoundSession",
+            "Survey",
+            "discover",
+            "newest_session",
+            "retention_warning",
+            "session_roots",
+            "survey",
+        ),
+        "example": ("example_session",),
+        "inside": ("Inside", "look_inside"),
+        "keeping": ("Kept", "default_folder", "keep_session", "sessions_to_keep"),
+        "model": (
+            "Compaction",
+            "CompactionKind",
+            "Content",
+            "Kind",
+            "Session",
+            "Sidechain",
+            "Skipped",
+            "Source",
+            "Span",
+            "Speaker",
+            "Turn",
+        ),
+        "reading": ("read_session",),
+        "summary": ("Summary",),
+        "walking": ("Walk", "walk"),
+    }
+    __getattr__ = open_on_demand(__name__, _HOMES)

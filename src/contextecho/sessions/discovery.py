@@ -2,47 +2,100 @@
 
 The one thing to know: Claude Code deletes transcripts after 30 days unless its
 settings say otherwise, so a session worth measuring should be copied away.
+
+What reads files is loaded when there is one to be read: most lists are of files that
+were read before.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from contextecho.errors import SessionError
-from contextecho.sessions.jsontext import decode_json
-from contextecho.sessions.reading import format_of
-from contextecho.sessions.stamp import unreadable
+from contextecho.sessions.index import Entry, Index
+from contextecho.sessions.roots import find_roots
+from contextecho.sessions.summary import Summaries, Summary
+from contextecho.sessions.walking import Candidate, walk
 
 DEFAULT_RETENTION_DAYS: Final = 30
 
 
-class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that looks like a session; it has not been read yet."""
+class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A session found in a folder, and what its summary says; it is not held in memory."""
 
-    path: Path
-    format: str
-    bytes: int
-    modified: float  # seconds since 1970
+    file: str
+    bytes: int  # of the file
+    # Seconds since 1970: when the file was last written; of one of several sessions in a
+    # file, when its last turn was.
+    modified: float
+    summary: Summary
+
+    @property
+    def path(self) -> Path:
+        """Of the file."""
+        return Path(self.file)
+
+    @property
+    def format(self) -> str:
+        """The reader's name."""
+        return self.summary.format
+
+    @property
+    def name(self) -> str:
+        """What `read_session` takes: the path, and `#member` for one of several."""
+        from contextecho.sessions.model import name_of
+
+        return name_of(self.path, self.summary.member)
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was found below some folders."""
+
+    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
+    sub_agents: int  # sessions of sub-agents, which belong to another
+    unread: tuple[SessionError, ...]  # folders and files that the system refuses
 
 
 def session_roots(
     env: Mapping[str, str] = os.environ, home: Path | None = None
 ) -> tuple[Path, ...]:
-    """The folders in which clients keep their sessions, those that exist.
+    """The folders of the clients that are on this machine, those that variables name first."""
+    return tuple(root.folder for root in find_roots(env, home))
 
-    `CLAUDE_CONFIG_DIR` (one folder, or several with commas) stands before the
-    two default folders of Claude Code.
+
+def survey(
+    roots: Sequence[Path] | None = None,
+    env: Mapping[str, str] = os.environ,
+    *,
+    processes: int | None = 1,
+    on_reading: Callable[[int, int], None] = lambda files, size: None,
+) -> Survey:
+    """What is below `roots` (default: where this machine's clients keep sessions).
+
+    A file that has not changed since it was last looked at is not read again; the
+    others are read, over `processes` (None: one a core), and `on_reading` is told how
+    many they are, and their bytes. Empty files, of which clients leave many, and files
+    that no reader knows are left out.
     """
-    home = home or Path(env.get("HOME") or Path.home())
-    named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",")]
-    folders = [Path(os.path.expanduser(part)) for part in named if part]  # noqa: PTH111 (never raises)
-    folders += [home / ".claude", home / ".config" / "claude"]
-    return tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
+    index = Index()
+    walked = walk(_holding(env) if roots is None else roots)
+    files = [file for file in walked.files if file.mark.bytes]
+    every = _summaries(files, index, processes, on_reading)
+    refused = [
+        SessionError(found.refusal, where=file.path)
+        for file, found in zip(files, every, strict=True)
+        if found.refusal is not None
+    ]
+    return Survey(
+        sessions=_newest_first(zip(files, every, strict=True)),
+        sub_agents=sum(found.sub_agents for found in every),
+        unread=(*walked.unread, *refused),
+    )
 
 
 def discover(
@@ -51,41 +104,29 @@ def discover(
     *,
     on_unread: Callable[[SessionError], None] = lambda _: None,
 ) -> list[FoundSession]:
-    """All sessions below `roots` (default: this machine's), the newest first.
-
-    Files are told by their first lines. Sub-agents' files belong to a session
-    and are not listed (`sub_agent_files` has them); nor are empty files, of
-    which clients leave many. `on_unread` is told of folders and files that cannot be read.
-    """
-
-    def missed(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):  # a client that has kept nothing yet
-            on_unread(unreadable(Path(error.filename or "?"), error))
-
-    folders = _folders(roots, env)
-    found = {os.path.realpath(p): p for folder in folders for p in _candidates(folder, missed)}
-    looked = (_look_at(path, missed) for path in found.values())
-    sessions = [session for session in looked if session is not None]
-    return sorted(sessions, key=lambda session: (-session.modified, str(session.path)))
+    """The sessions of a `survey`; `on_unread` is told what cannot be read."""
+    surveyed = survey(roots, env)
+    for error in surveyed.unread:
+        on_unread(error)
+    return list(surveyed.sessions)
 
 
-def sub_agent_files(
-    roots: Sequence[Path] | None = None, env: Mapping[str, str] = os.environ
-) -> list[Path]:
-    """The files that `discover` passes over because their names say a sub-agent's."""
-    folders = _folders(roots, env)
-    found = {os.path.realpath(p): p for folder in folders for p in folder.rglob("*.jsonl")}
-    return sorted(path for path in found.values() if is_sub_agents(path) and path.is_file())
+def newest_session(env: Mapping[str, str] = os.environ) -> FoundSession | None:
+    """The session of this machine that was written last; older files are not read."""
+    from contextecho.sessions.summarising import summarise
 
-
-def is_sub_agents(path: Path) -> bool:
-    """Whether a file's name and place are those of a sub-agent's."""
-    return path.name.startswith("agent-") or "subagents" in path.parts
+    files = [file for file in walk(_holding(env)).files if file.mark.bytes]
+    for file in sorted(files, key=lambda file: -file.mark.modified_ns):
+        found = _newest_first([(file, summarise(Path(file.path)))])
+        readable = [session for session in found if session.summary.error is None]
+        if readable:
+            return readable[0]
+    return None
 
 
 def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = None) -> str | None:
-    """A sentence about the client's deletion of old sessions; `None` without a client."""
-    roots = session_roots(env, home)
+    """A sentence about Claude Code's deletion of old sessions; `None` without that client."""
+    roots = [root.folder for root in find_roots(env, home) if root.client == "Claude Code"]
     if not roots:
         return None
     days = next((days for root in roots if (days := _retention_days(root)) is not None), None)
@@ -97,36 +138,54 @@ def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = N
     return f"Claude Code deletes sessions after {days} days (cleanupPeriodDays)."
 
 
-def _folders(roots: Sequence[Path] | None, env: Mapping[str, str]) -> Sequence[Path]:
-    return [root / "projects" for root in session_roots(env)] if roots is None else roots
+def _holding(env: Mapping[str, str]) -> list[Path]:
+    return [place for root in find_roots(env) for place in root.holds]
 
 
-def _candidates(root: Path, missed: Callable[[OSError], None]) -> Iterator[Path]:
-    """Files below `root` that may be sessions; `root` itself if it is a file."""
-    if root.is_file():
-        yield root
-        return
-    for folder, folders, files in os.walk(root, onerror=missed):
-        folders[:] = sorted(name for name in folders if name != "subagents")
-        for name in sorted(files):
-            if name.endswith((".jsonl", ".json")) and not name.startswith("agent-"):
-                yield Path(folder) / name
+def _summaries(
+    files: Sequence[Candidate],
+    index: Index,
+    processes: int | None,
+    on_reading: Callable[[int, int], None],
+) -> list[Summaries]:
+    """What is in each file, from the index or from the file itself."""
+    kept = [index.get(file) for file in files]
+    unknown = [n for n, found in enumerate(kept) if found is None]
+    if unknown:
+        from contextecho.processes import spread
+        from contextecho.sessions.summarising import summarise
+
+        sizes = [files[n].mark.bytes for n in unknown]
+        on_reading(len(unknown), sum(sizes))
+        paths = [Path(files[n].path) for n in unknown]
+        new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
+        index.keep(
+            {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
+            (file.path for file in files),
+        )
+    return [new[n] if found is None else found for n, found in enumerate(kept)]
 
 
-def _look_at(path: Path, missed: Callable[[OSError], None]) -> FoundSession | None:
-    try:
-        status = path.stat()
-        format = format_of(path) if status.st_size else None
-    except OSError as error:
-        missed(OSError(error.errno, error.strerror, str(path)))
-        return None
-    if format is None:
-        return None
-    return FoundSession(path=path, format=format, bytes=status.st_size, modified=status.st_mtime)
+def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
+    """The sessions of the files; those of one file by their own times, where they have some."""
+    sessions = []
+    for file, found in files:
+        written = file.mark.modified_ns / 1e9
+        for summary in found.sessions:
+            own = summary.last_time if len(found.sessions) > 1 else None
+            modified = written if own is None else min(own, written)
+            sessions.append(
+                FoundSession(
+                    file=file.path, bytes=file.mark.bytes, modified=modified, summary=summary
+                )
+            )
+    return tuple(sorted(sessions, key=lambda session: (-session.modified, session.file)))
 
 
 def _retention_days(root: Path) -> int | None:
     """`cleanupPeriodDays` of this client folder, if it is set."""
+    from contextecho.sessions.jsontext import decode_json
+
     try:
         settings = decode_json((root / "settings.json").read_bytes())
     except OSError:

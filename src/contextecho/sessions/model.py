@@ -136,6 +136,8 @@ class Sidechain(msgspec.Struct, frozen=True, kw_only=True):
     path: Path  # the file that holds it (the session's own file for old clients)
     records: int
     models: tuple[str, ...] = ()
+    call_id: str | None = None  # of the tool call that started it
+    kind: str | None = None  # as declared: "Explore", "general-purpose", a name of the user's
 
 
 class Source(Protocol):

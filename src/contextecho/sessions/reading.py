@@ -22,7 +22,7 @@ from contextecho.sessions import packed
 from contextecho.sessions.foreign import looks_like
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Session, name_of
-from contextecho.sessions.readers import Reader, Single, readers
+from contextecho.sessions.readers import Reader, is_single, readers
 from contextecho.sessions.stamp import unreadable
 
 _HEAD: Final = 1 << 16
@@ -44,7 +44,7 @@ def read_session(name: str | PathLike[str], *, format: str | None = None) -> Ses
 
 def _read(path: Path, member: str | None, format: str | None) -> Session:
     reader = _reader(path, format)
-    if isinstance(reader, Single):
+    if is_single(reader):
         if member is not None:
             raise SessionError("holds one session only", where=str(path), todo="name the file")
         return reader.read(path)
@@ -69,8 +69,44 @@ def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]
     """
     with _failing_readably(path), packed.plain(path) as plain:
         reader = _reader(plain, format)
-        names = () if isinstance(reader, Single) else reader.members(plain)
+        names = () if is_single(reader) else reader.members(plain)
         return names if len(names) > 1 else (None,)
+
+
+class Held:
+    """A file whose format is known: its sessions are read one after the other."""
+
+    def __init__(self, path: Path, reader: Reader) -> None:
+        self._path = path
+        self._reader = reader
+        self._names: Sequence[str] = ()
+
+    @property
+    def format(self) -> str:
+        """The reader's name."""
+        return self._reader.NAME
+
+    def members(self) -> Sequence[str | None]:
+        """As `members_of`."""
+        if not is_single(self._reader):
+            with _failing_readably(self._path):
+                self._names = self._reader.members(self._path)
+        return self._names if len(self._names) > 1 else (None,)
+
+    def read(self, member: str | None) -> Session:
+        """One of `members()`. Raises `SessionError`."""
+        with _failing_readably(self._path):
+            if is_single(self._reader):
+                return self._reader.read(self._path)
+            if not self._names:
+                raise SessionError("holds no conversation", where=str(self._path))
+            session = self._reader.read_member(self._path, member or self._names[0])
+            return replace(session, member=member)
+
+
+def open_file(path: Path) -> Held:
+    """Find the reader of a file. Raises `SessionError` if there is none, and `OSError`."""
+    return Held(path, _reader(path, None))
 
 
 def split_name(name: str | PathLike[str]) -> tuple[Path, str | None]:

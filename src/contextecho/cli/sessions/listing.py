@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -10,112 +9,110 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import say_sub_agents, say_unread
+from contextecho.cli.finding import say_reading, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say, say_next, show
-from contextecho.cli.sessions.tables import COUNTS, number, print_table, size
+from contextecho.cli.printing import print_json, say, say_next
+from contextecho.cli.sessions.tables import COUNTS, number, print_sessions, size
 from contextecho.errors import SessionError, UsageError
-from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from contextecho.sessions import FoundSession
 
+_COLUMNS = ("prompts", "steps", "compactions")
+
 
 @click.command("list")
-@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @json_option
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1), metavar="N")
-def command(path: Path | None, as_json: bool, limit: int) -> None:
-    """List sessions, the newest first: below PATH, or where Claude Code keeps them.
+def command(paths: tuple[Path, ...], as_json: bool, limit: int) -> None:
+    """List sessions, the newest first: below each PATH, or where clients keep them.
 
-    Looks in CLAUDE_CONFIG_DIR (one folder, or several with commas), ~/.claude and
-    ~/.config/claude. Files that hold no conversation are listed with the reason.
+    Knows the folders of Claude Code, Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and
+    OpenHands. Files that hold no conversation are listed with the reason. What was read is
+    remembered until a file changes.
     """
-    from contextecho.sessions import discover, retention_warning
+    from contextecho.sessions import retention_warning, survey
 
-    if path is not None and not path.exists():
-        raise SessionError("no such file or directory", where=str(path))
-    found = discover(None if path is None else [path], on_unread=say_unread)
-    rows = [_row(session) for session in found[:limit]]
-    warning = retention_warning() if path is None else None
+    for path in paths:
+        if not path.exists():
+            raise SessionError("no such file or directory", where=str(path))
+    found = survey(paths or None, processes=None, on_reading=say_reading)
+    for error in found.unread:
+        say_unread(error)
+    rows = [_row(session) for session in found.sessions[:limit]]
+    warning = None if paths else retention_warning()
     if as_json:
-        print_json({"sessions": rows, "found": len(found), "shown": len(rows), "note": warning})
+        print_json(
+            {
+                "sessions": rows,
+                "found": len(found.sessions),
+                "shown": len(rows),
+                "sub_agents": found.sub_agents,
+                "unread": [{"path": error.where, "reason": error.what} for error in found.unread],
+                "note": warning,
+            }
+        )
     else:
         _print_list(rows)
-    if len(found) > len(rows):
-        say(f"{len(found) - len(rows)} older ones not shown (--limit {len(found)} shows all).")
-    say_sub_agents([] if path is None else [path])
+    if len(found.sessions) > len(rows):
+        older = len(found.sessions) - len(rows)
+        say(f"{older} older ones not shown (--limit {len(found.sessions)} shows all).")
+    say_sub_agents(found.sub_agents)
     if warning:
         say(warning)
-    if not found:
-        raise _nothing_found(path)
+    if not found.sessions:
+        raise _nothing_found(paths)
     readable = [row for row in rows if row["error"] is None]
     if readable:
-        say_next("scan", readable[0]["path"])
+        say_next("scan", readable[0]["name"])
 
 
-def _nothing_found(path: Path | None) -> UsageError:
+def _nothing_found(paths: Sequence[Path]) -> UsageError:
     from contextecho.sessions import session_roots
 
-    looked = [path] if path is not None else session_roots()
-    where = ", ".join(str(folder) for folder in looked) or "no client folder on this machine"
+    where = ", ".join(str(folder) for folder in paths or session_roots())
     return UsageError(
         "no sessions found",
-        where=where,
+        where=where or "no client folder on this machine",
         todo="name a file, contextecho scan PATH, or try contextecho demo",
     )
 
 
 def _row(found: FoundSession) -> dict[str, Any]:
     """One line of the list; a file that cannot be read bears the reason."""
-    from contextecho.sessions import read_session
+    from contextecho.scoring import suitability_of
 
-    row: dict[str, Any] = {
+    summary = found.summary
+    suitability = suitability_of(summary)
+    return {
+        "name": found.name,
         "path": str(found.path),
-        "format": found.format,
+        "member": summary.member,
+        "id": summary.id,
+        "format": summary.format,
         "bytes": found.bytes,
         "modified": _iso(found.modified),
-        **dict.fromkeys((*COUNTS, "compactions"), None),
-        "models": [],
-        "error": None,
+        **{name: getattr(summary, name) for name in (*COUNTS, "compactions")},
+        "final_texts": summary.final_texts,
+        "commentary_texts": summary.commentary_texts,
+        "models": list(summary.models),
+        "suits": list(suitability.suits),
+        "lacks": suitability.lacks,
+        "error": summary.error,
     }
-    try:
-        session = read_session(found.path)
-    except SessionError as error:
-        return row | {"error": error.what}
-    counts = {name: getattr(session, name) for name in COUNTS}
-    return (
-        row
-        | counts
-        | {
-            "compactions": len(session.full_compactions),
-            "models": list(session.models),
-        }
-    )
 
 
 def _print_list(rows: Sequence[dict[str, Any]]) -> None:
-    heads = ("modified", "size", "prompts", "steps", "compactions", "models", "path")
+    heads = ("modified", "size", "format", *_COLUMNS, "suits", "models", "session")
     body = []
     for row in rows:
-        counts = [number(row[name]) for name in ("prompts", "steps", "compactions")]
+        counts = [number(row[name]) for name in _COLUMNS]
+        suits = "-" if row["error"] else ", ".join(row["suits"]) or "too short"
         says = row["error"] or ", ".join(row["models"])
         when = datetime.fromisoformat(row["modified"]).astimezone().strftime("%Y-%m-%d %H:%M")
-        body.append((when, size(row["bytes"]), *counts, says, row["path"]))
-    if body and sys.stdout.isatty():
-        _print_over_paths(heads, body)
-    elif body:
-        print_table(heads, body)
-
-
-def _print_over_paths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Each row over its path, which has a line to itself, unbroken, so that it can be copied."""
-    cells = [[one_line(cell) for cell in row] for row in (heads, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-2]
-    for when, *numbers, says, path in cells:
-        aligned = [f"{number:>{width}}" for number, width in zip(numbers, widths[1:], strict=True)]
-        show("  ".join((f"{when:<{widths[0]}}", *aligned, says)))
-        show(f"  {path}")
+        body.append((when, size(row["bytes"]), row["format"], *counts, suits, says, row["name"]))
+    print_sessions(heads, body, right=("size", *_COLUMNS))
 
 
 def _iso(seconds: float) -> str:

@@ -9,7 +9,6 @@ step, so a cut download never looks installed.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -18,8 +17,8 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 import msgspec
-from platformdirs import user_cache_path
 
+from contextecho.caching import cache_folder
 from contextecho.errors import DataError, ProviderError
 
 _CHUNK = 1 << 20
@@ -55,12 +54,6 @@ class LocalStatus(msgspec.Struct, frozen=True, kw_only=True):
     installed: bool
     problem: str | None
     todo: str | None
-
-
-def cache_folder() -> Path:
-    """The user's cache: `CONTEXTECHO_CACHE`, or the platform's own place."""
-    named = os.environ.get("CONTEXTECHO_CACHE")
-    return Path(named).expanduser() if named else user_cache_path("contextecho")
 
 
 def local_status(weights: Weights = SMOLLM2) -> LocalStatus:

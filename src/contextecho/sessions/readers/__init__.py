@@ -24,6 +24,8 @@ from contextecho.untrusted import make_visible
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from typing_extensions import TypeIs
+
 GROUP: Final = "contextecho.readers"
 """Of the entry points that name another package's reader, a module."""
 
@@ -64,6 +66,11 @@ class Several(Format, Protocol):
 
 
 Reader = Single | Several
+
+
+def is_single(reader: Reader) -> TypeIs[Single]:
+    """Whether a reader's files hold one session each; `isinstance` would take far longer."""
+    return hasattr(reader, "read")
 
 
 def readers() -> Iterator[Reader]:

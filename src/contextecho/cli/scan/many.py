@@ -1,0 +1,51 @@
+"""Many sessions' screens as one table, those worth probing first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from contextecho.cli.printing import show
+from contextecho.cli.scan.one import COLUMNS
+from contextecho.cli.sessions.tables import number, print_sessions
+from contextecho.counting import counted
+
+if TYPE_CHECKING:
+    from contextecho.errors import SessionError
+    from contextecho.scoring import Screen
+
+_HEADS = ("screen", "format", "prompts", "steps", "compactions", "stands out", "models", "session")
+_RIGHT = ("prompts", "steps", "compactions")
+
+
+def print_screens(screens: Sequence[Screen], unread: Sequence[SessionError]) -> None:
+    """One row a session, longest first within what its screen says; then what was not read."""
+    from contextecho.scoring import Outlook
+
+    rank = {outlook: place for place, outlook in enumerate(Outlook)}
+    ordered = sorted(screens, key=lambda s: (rank[s.outlook], -s.steps, s.path))
+    print_sessions(_HEADS, [_row(screen) for screen in ordered], right=_RIGHT)
+    for error in unread:
+        show(f"not read\t{error.where}: {error.what}")
+    show(
+        f"{counted(len(screens), 'session')} read, {counted(len(unread), 'file')} not; "
+        f"each line is {screens[0].label}"
+    )
+
+
+def _row(screen: Screen) -> tuple[str, ...]:
+    counts = (screen.prompts, screen.steps, screen.compactions)
+    notable = dict.fromkeys(_notable(screen))
+    return (
+        screen.outlook,
+        screen.format,
+        *map(number, counts),
+        ", ".join(notable) or "-",
+        ", ".join(screen.models),
+        screen.path,
+    )
+
+
+def _notable(screen: Screen) -> Iterator[str]:
+    """The columns that stand out, by the names that one session's screen gives them."""
+    return (COLUMNS[shift.feature][0] for shift in screen.shifts if shift.notable)

@@ -1,0 +1,115 @@
+"""One session's screen, in full: windows, both voices, and what else changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from contextecho.counting import counted
+from contextecho.untrusted import one_line
+
+if TYPE_CHECKING:
+    from contextecho.scoring import Screen, Shift, Voice, Window
+
+_BARS = "▁▂▃▄▅▆▇█"
+# Feature -> column head, and how its mean is written.
+COLUMNS = {
+    "log_length": ("chars", "{:.0f}"),
+    "hedge": ("hedges", "{:.2f}"),
+    "experiential": ("exper.", "{:.2f}"),
+    "commitment": ("commits", "{:.2f}"),
+    "em_dashes": ("dashes", "{:.2f}"),
+    "breaks": ("breaks", "{:.2f}"),
+}
+_LEGEND = (
+    "chars: characters a text, geometric mean. hedges, exper.: matches per 100 characters.",
+    "commits: share of texts. dashes, breaks: number a text.",
+)
+
+
+def lines_of(screen: Screen) -> Iterator[str]:
+    """The lines that show one screen."""
+    yield one_line(screen.path)
+    yield f"  {_counts(screen)}"
+    yield f"  models: {one_line(', '.join(screen.models)) or 'not recorded'}"
+    yield f"  {screen.label}: {screen.outlook}"
+    for voice, texts in screen.texts.items():
+        if texts:
+            yield ""
+            yield from _voice(screen, voice, texts)
+    yield ""
+    yield from (f"  {line}" for line in _LEGEND)
+    yield ""
+    yield "  What else changed, and may explain what is seen here:"
+    for line in screen.confounders:
+        yield f"    - {one_line(line)}"
+
+
+def _counts(screen: Screen) -> str:
+    counts = {
+        "prompt": screen.prompts,
+        "agent step": screen.steps,
+        "row turn": screen.row_turns,
+        "compaction": screen.compactions,
+    }
+    if screen.microcompactions:
+        counts["microcompaction"] = screen.microcompactions
+    return " · ".join(counted(n, noun) for noun, n in counts.items())
+
+
+def _voice(screen: Screen, voice: Voice, texts: int) -> Iterator[str]:
+    names = {"final": "Final answers", "commentary": "Commentary between tool calls"}
+    yield f"  {names[voice]}: {texts} texts"
+    heads = "".join(f"{head:>9}" for head, _ in COLUMNS.values())
+    yield f"    {'agent steps':<13}{'texts':>6}{heads}"
+    segment = screen.windows[0].segment
+    for window in screen.windows:
+        if window.segment != segment:
+            segment = window.segment
+            yield f"    {' compaction ':-^{19 + 9 * len(COLUMNS)}}"
+        yield f"    {_row(window, voice)}"
+    bars = {head: _bars(screen.windows, voice, f) for f, (head, _) in COLUMNS.items()}
+    if any(bars.values()):
+        yield "    over the windows: " + "  ".join(f"{h} {b}" for h, b in bars.items() if b)
+    yield from (f"    {line}" for line in _ends(screen.shifts, voice))
+
+
+def _row(window: Window, voice: Voice) -> str:
+    sample = window.voices[voice]
+    steps = f"{window.first_step}-{window.last_step}"
+    means = "".join(f"{_shown(feature, sample.means):>9}" for feature in COLUMNS)
+    return f"{steps:<13}{sample.texts:>6}{means}".rstrip()
+
+
+def _shown(feature: str, means: object) -> str:
+    return "" if means is None else _written(feature, getattr(means, feature))
+
+
+def _written(feature: str, mean: float) -> str:
+    return COLUMNS[feature][1].format(10.0**mean if feature == "log_length" else mean)
+
+
+def _bars(windows: Sequence[Window], voice: Voice, feature: str) -> str:
+    """One block a window, from the smallest mean to the largest; none where all read alike."""
+    means = [w.voices[voice].means for w in windows]
+    values = [None if m is None else getattr(m, feature) for m in means]
+    known = [v for v in values if v is not None]
+    if len({_written(feature, value) for value in known}) == 1:
+        return ""
+    low, span = min(known), max(known) - min(known)
+    return "".join("·" if v is None else _BARS[round((v - low) / span * 7)] for v in values)
+
+
+def _ends(shifts: Sequence[Shift], voice: Voice) -> Iterator[str]:
+    found = [shift for shift in shifts if shift.voice == voice]
+    if not found:
+        yield "too few texts to compare the first third with the last"
+    for shift in found:
+        if shift.notable:
+            change = (
+                f"{_written(shift.feature, shift.early)} to {_written(shift.feature, shift.late)}"
+            )
+            n = f"{shift.n_early} and {shift.n_late} texts"
+            yield f"first third to last third: {COLUMNS[shift.feature][0]} {change} ({n})"
+    if found and not any(shift.notable for shift in found):
+        yield "first third to last third: nothing stands out"

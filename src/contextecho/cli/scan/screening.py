@@ -1,0 +1,86 @@
+"""Screening many files, each by one process.
+
+The one thing to know: a file that the user named is screened or refused; in a folder,
+sub-agents' sessions and files of other kinds are passed over, but a file of JSON lines
+that is no session is named, since it may be one that we should know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from contextecho.errors import SessionError
+from contextecho.processes import spread
+from contextecho.scoring import Screen, screen_session
+from contextecho.sessions import Session, look_inside, read_session, walk
+
+_SLOWER = 8  # screening takes as long as indexing that many times the bytes
+
+
+class Screened(msgspec.Struct):
+    """The screens of one file or of many, and what could not be screened."""
+
+    screens: list[Screen] = msgspec.field(default_factory=list)
+    unread: list[SessionError] = msgspec.field(default_factory=list)
+    sub_agents: int = 0
+
+
+def screen_all(
+    paths: Sequence[Path],
+    *,
+    on_unread: Callable[[SessionError], None],
+    processes: int | None = None,
+) -> Screened:
+    """Every session in the files named and below the folders, in the order of the paths.
+
+    Over processes, one a core unless said otherwise. `on_unread` is told of what the
+    system refuses in a folder.
+    """
+    sizes: dict[tuple[Path, bool], int] = {}  # of (path, whether the user named it)
+    for path in paths:
+        if not path.is_dir():
+            sizes[path, True] = path.stat().st_size if path.is_file() else 0
+            continue
+        walked = walk([path])
+        for error in walked.unread:
+            on_unread(error)
+        sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
+    files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]
+    everything = Screened()
+    weights = [sizes[file] * _SLOWER for file in files]
+    for screened in spread(_screen, files, weights, processes=processes):
+        everything.screens += screened.screens
+        everything.unread += screened.unread
+        everything.sub_agents += screened.sub_agents
+    return everything
+
+
+def _screen(file: tuple[Path, bool]) -> Screened:
+    """The work of one process on one file."""
+    path, named = file
+    if named and not path.exists():  # or one of several sessions in a file: path#member
+        return _screen_one(path)
+    inside = look_inside(path, _screen_session, is_named=named)
+    if inside.error is not None:
+        is_news = named or inside.format is not None or path.name.endswith(".jsonl")
+        return Screened(unread=[inside.error] if is_news else [])
+    return Screened(
+        screens=[made for _, made in inside.sessions if isinstance(made, Screen)],
+        unread=[made for _, made in inside.sessions if isinstance(made, SessionError)],
+        sub_agents=inside.sub_agents,
+    )
+
+
+def _screen_one(path: Path) -> Screened:
+    try:
+        return Screened(screens=[_screen_session(read_session(path))])
+    except SessionError as error:
+        return Screened(unread=[error])
+
+
+def _screen_session(session: Session) -> Screen:
+    return replace(screen_session(session), path=session.name)

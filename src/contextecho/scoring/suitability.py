@@ -1,0 +1,52 @@
+"""What a session is long enough for, told from its counts alone.
+
+The one thing to know: these are the thresholds of the screen and of the position
+policies. A session that passes can be measured; whether the measurement will be precise
+enough, `plan` says. The screen's stand here again because a list of sessions must not
+wait for all that the screen imports; a test keeps them the same.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import msgspec
+
+from contextecho.counting import counted
+from contextecho.defaults import FEWEST_POSITIONS
+from contextecho.sessions import Summary
+
+SCREEN_TEXTS = 24  # of one voice: three thirds of `screen.SMALLEST_THIRD`
+TRAJECTORY_STEPS = 12  # one for each position of `even:12`
+COMPACTIONS = ceil(FEWEST_POSITIONS / 2) - 1  # k of them give 2k + 2 positions
+
+
+class Suitability(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be done with a session, and what it lacks for the rest."""
+
+    suits: tuple[str, ...]  # of scan, trajectory, compactions
+    lacks: dict[str, str]  # what for -> what is needed
+
+
+def suitability_of(summary: Summary) -> Suitability:
+    """What the session suits; nothing if it could not be read.
+
+    `scan` compares the ends of one voice; `trajectory` takes `even:12`, positions spread
+    over the session; `compactions` takes those around each compaction.
+    """
+    if summary.error is not None:
+        return Suitability(suits=(), lacks={})
+    longest = max(summary.final_texts or 0, summary.commentary_texts or 0)
+    needs = (
+        ("scan", longest, SCREEN_TEXTS, "text of one voice", "texts of one voice"),
+        ("trajectory", summary.steps or 0, TRAJECTORY_STEPS, "step", "steps"),
+        ("compactions", summary.compactions or 0, COMPACTIONS, "compaction", "compactions"),
+    )
+    return Suitability(
+        suits=tuple(what for what, has, least, *_ in needs if has >= least),
+        lacks={
+            what: f"needs {counted(least, one, many)}, has {has:,}"
+            for what, has, least, one, many in needs
+            if has < least
+        },
+    )

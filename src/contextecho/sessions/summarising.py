@@ -1,0 +1,68 @@
+"""Reading a file for what a list says of it.
+
+The one thing to know: the whole session is read, as for a measurement, so a list never
+counts by another rule than `show`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from contextecho.errors import SessionError
+from contextecho.sessions.inside import look_inside
+from contextecho.sessions.model import Kind, Session, Speaker
+from contextecho.sessions.summary import Summaries, Summary
+
+
+def summarise(path: Path) -> Summaries:
+    """The sessions in a file; never raises."""
+    inside = look_inside(path, _summary)
+    if inside.is_refused and inside.error is not None:
+        return Summaries(refusal=inside.error.what)
+    if inside.format is None:
+        return Summaries(sub_agents=inside.sub_agents)
+    if inside.error is not None:
+        return Summaries((Summary(inside.format, inside.error.what),))
+    return Summaries(
+        tuple(
+            Summary(inside.format, made.what, member)
+            if isinstance(made, SessionError)
+            else replace(made, member=member)
+            for member, made in inside.sessions
+        ),
+        inside.sub_agents,
+    )
+
+
+def _summary(session: Session) -> Summary:
+    finals = list(_are_final(session))
+    return Summary(
+        format=session.format,
+        id=session.id,
+        prompts=session.prompts,
+        steps=session.steps,
+        row_turns=session.row_turns,
+        compactions=len(session.full_compactions),
+        final_texts=sum(finals),
+        commentary_texts=len(finals) - sum(finals),
+        models=session.models,
+        last_time=next((t.time for t in reversed(session.turns) if t.time is not None), None),
+    )
+
+
+def _are_final(session: Session) -> Iterator[bool]:
+    """For each message of the model that has text, whether it is a final answer."""
+    spoken = (
+        turn
+        for turn in session.turns
+        if turn.kind is Kind.ASSISTANT
+        and turn.speaker is Speaker.MODEL
+        and turn.chars
+        and not turn.abandoned
+    )
+    for _, group in groupby(spoken, key=lambda turn: turn.message):
+        yield list(group)[-1].final

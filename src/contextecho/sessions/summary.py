@@ -1,0 +1,34 @@
+"""What a list of sessions says of each, without its text.
+
+The one thing to know: a summary is made by reading the whole session, and is what the
+index keeps. So it holds counts, names and reasons, never words of the conversation.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One session, or the reason why there is none; counts are null then."""
+
+    format: str
+    error: str | None = None
+    member: str | None = None  # which session of a file that holds several
+    id: str | None = None
+    prompts: int | None = None
+    steps: int | None = None
+    row_turns: int | None = None
+    compactions: int | None = None  # that replaced the conversation by a summary
+    final_texts: int | None = None  # messages of the model with text that call no tool
+    commentary_texts: int | None = None  # those beside tool calls
+    models: tuple[str, ...] = ()
+    last_time: float | None = None  # seconds since 1970, of the last turn that has a time
+
+
+class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What a file holds."""
+
+    sessions: tuple[Summary, ...] = ()
+    sub_agents: int = 0  # sessions that are sub-agents', which belong to another
+    refusal: str | None = None  # why the system does not let the file be read

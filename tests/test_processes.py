@@ -1,0 +1,88 @@
+"""Work spread over processes: the same results, in the same order, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from contextecho.processes import core_count, spread
+
+MANY = 64 << 20  # bytes: enough to be spread
+
+
+def square(number: int) -> tuple[int, int]:
+    return number * number, os.getpid()
+
+
+def test_results_come_in_the_order_of_the_items_from_several_processes() -> None:
+    items = list(range(100))
+    done = spread(square, items, [MANY // (n + 1) for n in items], processes=2)
+    assert [value for value, _ in done] == [n * n for n in items]
+    assert os.getpid() not in {pid for _, pid in done}
+
+
+@pytest.mark.parametrize(("size", "processes"), [(1, 2), (MANY, 1)])
+def test_little_work_or_one_process_stays_here(size: int, processes: int) -> None:
+    done = spread(square, [1, 2, 3], [size] * 3, processes=processes)
+    assert {pid for _, pid in done} == {os.getpid()}
+
+
+def die_apart(parent: int) -> str:
+    if os.getpid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+def test_what_a_killed_worker_leaves_is_done_here() -> None:
+    assert spread(die_apart, [os.getpid()] * 4, [MANY] * 4, processes=2) == ["done"] * 4
+
+
+def fail(_: int) -> None:
+    raise ValueError("a defect")
+
+
+def test_an_exception_of_the_work_is_raised_here() -> None:
+    with pytest.raises(ValueError, match="a defect"):
+        spread(fail, [1, 2], [MANY] * 2, processes=2)
+
+
+def test_nothing_is_nothing() -> None:
+    assert spread(square, [], []) == []
+    assert core_count() >= 1
+
+
+@pytest.mark.parametrize("to_all", [True, False], ids=["from a terminal", "to us alone"])
+def test_an_interrupt_ends_all_of_it_without_a_word(to_all: bool) -> None:
+    program = (
+        "import time\nfrom contextecho.processes import spread\n"
+        "def wait(n):\n    print('begun', flush=True); time.sleep(1)\n"
+        "try:\n    spread(wait, [1] * 8, [1 << 26] * 8, processes=2)\n"
+        "except KeyboardInterrupt:\n    raise SystemExit(130)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.2)
+        (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors) == (130, b"")
+
+
+def test_workers_that_are_started_anew_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows and macOS, and wherever this process has threads."""
+    import json
+    from multiprocessing import get_context
+
+    monkeypatch.setattr("contextecho.processes._context", lambda: get_context("spawn"))
+    texts = ["[1]", "[2]", "[3]"]
+    assert spread(json.loads, texts, [MANY] * 3, processes=2) == [[1], [2], [3]]
