@@ -107,6 +107,25 @@ def test_sub_agents_go_with_their_session_and_are_found_again(shared: Path, tmp_
         assert sidechain.path.is_file()
 
 
+def test_a_folder_of_kept_sessions_is_listed_and_not_kept_again(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    projects = shared / "sessions/claude-code/daaain/projects"
+    run(capsys, projects, "--to", tmp_path / "kept")
+    main(["sessions", "list", str(tmp_path / "kept"), "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert {row["error"] for row in document["sessions"]} == {None}
+    main(["sessions", "list", str(projects), "--json", "--limit", "99"])
+    originals = json.loads(capsys.readouterr().out)["sessions"]
+    counts = [
+        sorted((row["prompts"], row["steps"]) for row in rows if row["error"] is None)
+        for rows in (document["sessions"], originals)
+    ]
+    assert counts[0] == counts[1]
+    code, _, err = run(capsys, tmp_path / "kept", "--to", tmp_path / "again")
+    assert (code, "nothing to keep" in err) == (2, True)
+
+
 def test_a_tools_long_outputs_go_with_the_session(tmp_path: Path) -> None:
     path = write(tmp_path, [user("a"), assistant("b")])
     outputs = tmp_path / "session" / "tool-results"

@@ -54,6 +54,13 @@ def manifest_in(folder: Path) -> Manifest | None:
     return manifest if manifest.format == FORMAT else None
 
 
+def session_file_in(folder: Path) -> Path | None:
+    """The packed file of the session that is kept in this folder; `None` if none is."""
+    manifest = manifest_in(folder)
+    file = folder / f"{manifest.files[0].name}.zst" if manifest else None
+    return file if file is not None and _is_in(file, folder) else None
+
+
 def kept_with(packed: Path) -> tuple[Path, tuple[Path, ...]]:
     """The folder of the kept session that a file belongs to, and what was kept with it there.
 

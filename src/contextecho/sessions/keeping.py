@@ -32,6 +32,7 @@ from contextecho.sessions.archive import (
     KeptFile,
     Manifest,
     manifest_in,
+    session_file_in,
     written,
 )
 from contextecho.sessions.model import Session, Spread, name_of
@@ -135,11 +136,9 @@ def _keep(session: Session, place: Path, new: Path) -> Kept:
 def _kept_before(place: Path, digest: str) -> Kept | None:
     """What is kept there with this content."""
     for folder in sorted(place.glob(f"*-{digest}")):
-        manifest = manifest_in(folder)
-        if manifest is not None:
-            path = folder / f"{manifest.files[0].name}.zst"
-            if path.is_file():
-                return Kept(path, manifest, already=True)
+        manifest, path = manifest_in(folder), session_file_in(folder)
+        if manifest is not None and path is not None:
+            return Kept(path, manifest, already=True)
     return None
 
 

@@ -115,11 +115,14 @@ def is_packed(path: Path) -> bool:
         return file.read(4).startswith((_ZSTD, _GZIP))
 
 
-def head_of(path: Path, length: int) -> bytes:
-    """The first bytes of a packed file's content, as far as they can be unpacked."""
-    try:
-        with _open(path) as file:
+def beginning(path: Path, length: int) -> bytes:
+    """The first bytes of a file's content, of a packed one's as far as they can be unpacked."""
+    if not is_packed(path):
+        with path.open("rb") as file:
             return file.read(length)
+    try:
+        with _open(path) as content:
+            return content.read(length)
     except (EOFError, ValueError):
         return b""
 
