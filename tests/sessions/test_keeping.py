@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from backports import zstd
 
 from contextecho.cli.main import main
 from contextecho.errors import SessionError
-from contextecho.sessions import keep_session, keeping, read_session, sessions_to_keep
+from contextecho.sessions import keep_session, keeping, read_session, sessions_to_keep, walk
 from contextecho.sessions.archive import Manifest, kept_with
 from contextecho.sessions.rows import copy_rows
+from sessions import opencode_building as opencode
 from sessions.building import assistant, line, record, user, write
 from sessions.inspect_logs import sample, write_eval
 from sessions.inspect_logs import user as inspect_user
+from sessions.test_openhands_sdk import EVENTS, as_folder
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
@@ -105,6 +108,48 @@ def test_sub_agents_go_with_their_session_and_are_found_again(shared: Path, tmp_
     for sidechain in read.sidechains:
         assert sidechain.path.is_relative_to(kept.path.parent)
         assert sidechain.path.is_file()
+
+
+SPREAD: dict[str, Callable[[Path], Path]] = {
+    "opencode, a tree": lambda folder: opencode.as_tree(folder, opencode_messages()),
+    "opencode, the first tree": lambda folder: opencode.as_first_tree(folder, opencode_messages()),
+    "openhands, a folder": lambda folder: as_folder(folder, EVENTS),
+}
+
+
+def opencode_messages() -> list[opencode.Message]:
+    return [opencode.user("Look."), opencode.assistant("Looking.", opencode.tool())]
+
+
+@pytest.mark.parametrize("kind", SPREAD)
+def test_a_session_of_many_files_is_kept_as_they_lie(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "client"
+    folder.mkdir()
+    path = SPREAD[kind](folder)
+    session = read_session(path)
+    kept = keep_session(session, tmp_path / "kept")
+    there = {file for file in folder.rglob("*") if file.is_file() and file.stat().st_size}
+    assert len(kept.manifest.files) == len(there) > 2
+    read = read_session(kept.path)
+    assert read.turns == session.turns
+    assert read.sha256 == session.sha256
+    assert list(read.contents(read.turns)) == list(session.contents(session.turns))
+    assert keep_session(session, tmp_path / "kept").already
+    assert [file.path for file in walk([tmp_path / "kept"]).files] == [str(kept.path)]
+
+
+def test_a_session_of_opencodes_database_is_kept_with_its_sub_agent(tmp_path: Path) -> None:
+    opencode.as_database(tmp_path, opencode_messages(), id="ses_other")
+    child = [opencode.user("Find it."), opencode.assistant("Found.")]
+    opencode.as_database(tmp_path, child, id="ses_sub", parentID="ses_own")
+    path = opencode.as_database(tmp_path, opencode_messages(), id="ses_own")
+    assert len(list(sessions_to_keep(path))) == 2
+    session = read_session(f"{path}#ses_own")
+    kept = keep_session(session, tmp_path / "kept")
+    read = read_session(kept.path)
+    assert (read.id, read.turns) == ("ses_own", session.turns)
+    assert [sidechain.agent_id for sidechain in read.sidechains] == ["ses_sub"]
+    assert list(read.contents(read.turns)) == list(session.contents(session.turns))
 
 
 def test_a_folder_of_kept_sessions_is_listed_and_not_kept_again(
