@@ -87,24 +87,30 @@ class Held:
     def members(self) -> Sequence[str | None]:
         """As `members_of`."""
         if not is_single(self._reader):
-            with _failing_readably(self._path):
-                self._names = self._reader.members(self._path)
+            with _failing_readably(self._path), packed.plain(self._path) as plain:
+                self._names = self._reader.members(plain)
         return self._names if len(self._names) > 1 else (None,)
 
     def read(self, member: str | None) -> Session:
         """One of `members()`. Raises `SessionError`."""
         with _failing_readably(self._path):
-            if is_single(self._reader):
-                return self._reader.read(self._path)
-            if not self._names:
-                raise SessionError("holds no conversation", where=str(self._path))
-            session = self._reader.read_member(self._path, member or self._names[0])
-            return replace(session, member=member)
+            with packed.plain(self._path) as plain:
+                session = self._read(plain, member)
+            return packed.holding_copy(session, self._path)
+
+    def _read(self, path: Path, member: str | None) -> Session:
+        if is_single(self._reader):
+            return self._reader.read(path)
+        if not self._names:
+            raise SessionError("holds no conversation", where=str(path))
+        session = self._reader.read_member(path, member or self._names[0])
+        return replace(session, member=member)
 
 
 def open_file(path: Path) -> Held:
     """Find the reader of a file. Raises `SessionError` if there is none, and `OSError`."""
-    return Held(path, _reader(path, None))
+    with packed.plain(path) as plain:
+        return Held(path, _reader(plain, None))
 
 
 def split_name(name: str | PathLike[str]) -> tuple[Path, str | None]:
@@ -128,7 +134,8 @@ def _failing_readably(path: Path) -> Iterator[None]:
 def format_of(path: Path) -> str | None:
     """The name of the format that a file is written in. Raises `OSError`."""
     if packed.is_packed(path):
-        found = next((r for r in readers() if r.sniff(packed.head_of(path, _HEAD))), None)
+        head = packed.beginning(path, _HEAD)
+        found = next((reader for reader in readers() if reader.sniff(head)), None)
     else:
         found = _fitting(path, _read_head(path))
     return found.NAME if found is not None else None

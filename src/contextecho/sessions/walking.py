@@ -19,11 +19,20 @@ import msgspec
 from contextecho.errors import SessionError
 from contextecho.sessions.roots import is_database
 
-_KINDS: Final = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz")
+_PLAIN: Final = (".jsonl", ".json", ".traj", ".eval")
+_PACKED: Final = tuple(f"{kind}.{by}" for kind in (*_PLAIN, ".db") for by in ("zst", "gz"))
+_KINDS: Final = _PLAIN + _PACKED
 _DATABASE: Final = ".db"
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
-    {"package.json", "package-lock.json", "composer.lock", "tsconfig.json", "settings.json"}
+    {
+        "composer.lock",
+        "manifest.json",
+        "package-lock.json",
+        "package.json",
+        "settings.json",
+        "tsconfig.json",
+    }
 )
 # Beside OpenCode's storage/session: the messages of each, in a file each.
 _PARTS_OF_SESSIONS: Final = frozenset({"message", "part", "session_diff"})
@@ -88,13 +97,29 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
     folders = [place]
     while folders:
         inside: list[str] = []
-        for entry in _entries(folders.pop(), walked):
+        folder = folders.pop()
+        entries = _entries(folder, walked)
+        kept = _kept_file(folder, entries)
+        if kept is not None:
+            yield kept
+            continue
+        for entry in entries:
             if _is_folder(entry):
                 if entry.name not in _NEVER_FOLDERS and not _holds_parts(entry):
                     inside.append(entry.path)
             elif _may_hold_sessions(entry.name):
                 yield entry.path
         folders += reversed(inside)
+
+
+def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
+    """The session's file in a folder of `sessions keep`, where all else belongs to it."""
+    if not any(entry.name == "manifest.json" for entry in entries):
+        return None
+    from contextecho.sessions.archive import session_file_in
+
+    kept = session_file_in(Path(folder))
+    return None if kept is None else str(kept)
 
 
 def _entries(folder: str, walked: Walk) -> list[os.DirEntry[str]]:

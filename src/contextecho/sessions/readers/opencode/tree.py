@@ -99,6 +99,11 @@ class TreeSource(NumberedSource):
                 digest.update(data)
         return digest.hexdigest()
 
+    @property
+    def files(self) -> list[Path]:
+        """The record, and the files of the messages and their parts."""
+        return [file for message in self._messages for file in message.files]
+
     def add(self, message: _Message) -> None:
         """Remember the files of the next message."""
         self._messages.append(message)

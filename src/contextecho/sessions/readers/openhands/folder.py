@@ -58,6 +58,11 @@ class FolderSource:
                 digest.update(file.read())
         return digest.hexdigest()
 
+    @property
+    def files(self) -> list[Path]:
+        """All of them, in their order."""
+        return [stamped.path for stamped in self._files]
+
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
         place, pieces = -1, list[Piece]()
