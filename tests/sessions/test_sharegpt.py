@@ -217,6 +217,21 @@ def test_a_dataset_that_was_cut(path: Path, layout: Callable[..., str]) -> None:
     assert reasons(session) == {"cut document": (3,)}
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_damaged_record_does_not_hide_the_ones_behind_it(
+    path: Path, layout: Callable[..., str]
+) -> None:
+    rows = [record(), record(("human", "a"), ("gpt", "b"), ("human", "c")), record()]
+    text = layout(rows)
+    path.write_text(text.replace('"value": "c"', '"value" "c"'), encoding="utf-8")
+    first, damaged, last = members_of(path)
+    session = read_session(f"{path}#{damaged}")
+    assert [text for _, _, text in said(session)] == ["a", "b"]
+    assert reasons(session) == {"cut document": (3,)}
+    assert said(read_session(f"{path}#{first}")) == CONVERSATION
+    assert said(read_session(f"{path}#{last}")) == CONVERSATION
+
+
 def test_a_changed_dataset_is_listed_anew_and_not_loaded_again(path: Path) -> None:
     path.write_text(lines([record(id="a")]))
     session = read_session(path)
