@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Session, Speaker, read_session
+from contextecho.sessions import Speaker, read_session
 from contextecho.sessions.reading import format_of, members_of
-from sessions.building import check_lengths
 from sessions.opencode_building import (
     SCHEMA,
     SHAPES,
@@ -27,10 +26,7 @@ from sessions.opencode_building import (
     tool,
     user,
 )
-
-QUIET = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+from sessions.reader_checks import QUIET, check_file, check_session, damage, json_values
 
 
 def at(updated: int) -> dict[str, int]:
@@ -194,29 +190,6 @@ def test_a_database_without_a_conversation_is_refused(tmp_path: Path) -> None:
         read_session(as_database(tmp_path, []))
 
 
-def check(path: Path) -> None:
-    """A session that loads, or a `SessionError` of one line."""
-    try:
-        members = members_of(path, format="opencode")
-        names = [path if member is None else f"{path}#{member}" for member in members]
-        found = [read_session(name, format="opencode") for name in names]
-    except SessionError as error:
-        one_line = "\n" not in str(error)
-    else:
-        one_line = True
-        for one in found:
-            check_session(one)
-    assert one_line
-
-
-def check_session(found: Session) -> None:
-    contents = list(found.contents(found.turns))
-    check_lengths(found.turns, contents)
-    for content in contents:
-        content.text.encode()
-    assert found.steps > 0
-
-
 CONVERSATION = [
     user("é漢🎉", {"type": "file", "mime": "image/png", "url": "data:"}),
     assistant({"type": "reasoning", "text": "hm"}, "on it", tool(), finish="tool-calls"),
@@ -241,7 +214,7 @@ def test_a_damaged_database(tmp_path: Path, data: Any) -> None:
         as_database(tmp_path, CONVERSATION)
     path = tmp_path / "damaged.db"
     path.write_bytes(damage(data, seed.read_bytes()))
-    check(path)
+    check_file(path, "opencode")
 
 
 @QUIET
@@ -249,16 +222,9 @@ def test_a_damaged_database(tmp_path: Path, data: Any) -> None:
 def test_a_damaged_export(tmp_path: Path, data: Any) -> None:
     path = as_export(tmp_path, CONVERSATION)
     path.write_bytes(damage(data, path.read_bytes()))
-    check(path)
+    check_file(path, "opencode")
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-    ),
-    max_leaves=5,
-)
 INFO = ["id", "role", "time", "mode", "model", "modelID", "tokens", "system", "summary", "error"]
 PART = ["type", "text", "synthetic", "state", "tool", "callID", "mime", "auto", "tail_start_id"]
 
@@ -267,34 +233,18 @@ PART = ["type", "text", "synthetic", "state", "tool", "callID", "mime", "auto", 
 @given(st.data())
 def test_values_of_any_type(tmp_path: Path, data: Any) -> None:
     """Any field of any message or part may hold anything."""
-    messages = []
-    for message in CONVERSATION:
-        info = message["info"] | data.draw(
-            st.dictionaries(st.sampled_from(INFO), json_values, max_size=2)
-        )
-        parts = [
-            part | data.draw(st.dictionaries(st.sampled_from(PART), json_values, max_size=1))
-            for part in message["parts"]
-        ]
-        messages.append({"info": info, "parts": [*parts, data.draw(json_values)]})
+    at = data.draw(st.integers(0, len(CONVERSATION) - 1))
+    info = data.draw(st.dictionaries(st.sampled_from(INFO), json_values, max_size=3))
+    part = data.draw(st.dictionaries(st.sampled_from(PART), json_values, max_size=3))
+    changed = {
+        "info": CONVERSATION[at]["info"] | info,
+        "parts": [*(p | part for p in CONVERSATION[at]["parts"]), data.draw(json_values)],
+    }
+    messages = [*CONVERSATION[:at], changed, *CONVERSATION[at + 1 :]]
     record = session() | data.draw(
         st.dictionaries(st.sampled_from(["revert", "parentID", "version"]), json_values, max_size=1)
     )
-    check(as_export(tmp_path, messages, **record))
-
-
-def damage(data: Any, whole: bytes) -> bytes:
-    damaged = bytearray(whole)
-    for _ in range(data.draw(st.integers(1, 6))):
-        at = data.draw(st.integers(0, len(damaged)))
-        drop = data.draw(st.integers(0, 40))
-        put = data.draw(
-            st.binary(max_size=6)
-            | st.sampled_from([b"\x00\x00", b"}{", b"\\ud83d", b'"', b"[" * 2000, b"1e999", b"\n"])
-        )
-        keep = data.draw(st.booleans())  # the length, so that a database's pages stay in place
-        damaged[at : at + (len(put) if keep else drop)] = put
-    return bytes(damaged[: data.draw(st.sampled_from([len(damaged), len(damaged) // 2]))])
+    check_file(as_export(tmp_path, messages, **record), "opencode")
 
 
 @pytest.mark.parametrize("depth", [300, 700, 3_000, 100_000])
@@ -303,4 +253,4 @@ def test_nesting_deeper_than_any_parser(tmp_path: Path, depth: int, where: str) 
     messages = [user("a"), assistant("b"), assistant(tool(input={"x": "an argument"}))]
     path = as_export(tmp_path, messages, title="a session's")
     path.write_text(path.read_text().replace(f'"{where}"', "[" * depth + "]" * depth))
-    check(path)
+    check_file(path, "opencode")
