@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,15 @@ from sessions.opencode_building import (
     tool,
     user,
 )
-from sessions.reader_checks import QUIET, check_file, check_session, damage, json_values
+from sessions.reader_checks import (
+    QUIET,
+    check_file,
+    check_session,
+    damage,
+    json_values,
+    reasons,
+    said,
+)
 
 
 def at(updated: int) -> dict[str, int]:
@@ -160,13 +169,121 @@ def test_broken_rows_are_counted(path: Path) -> None:
     }
 
 
+LATER = """
+    CREATE TABLE session_v2 (
+        id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_created INTEGER,
+        time_updated INTEGER
+    );
+    CREATE TABLE session_message (
+        id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,
+        data TEXT
+    );
+"""
+LATER_MESSAGES: list[tuple[str, dict[str, Any]]] = [
+    ("agent-switched", {"agent": "build"}),
+    ("user", {"text": "Fix it.", "files": [{"uri": "data:", "mime": "image/png"}]}),
+    ("synthetic", {"text": "a reminder"}),
+    ("shell", {"callID": "s", "command": "ls", "output": "a.py"}),
+    (
+        "assistant",
+        {
+            "agent": "build",
+            "model": {"id": "m", "providerID": "p"},
+            "finish": "tool-calls",
+            "tokens": {"input": 5, "output": 1, "cache": {"read": 2, "write": 0}},
+            "content": [
+                {"type": "reasoning", "id": "r", "text": "Hm."},
+                {
+                    "type": "tool",
+                    "id": "c1",
+                    "name": "bash",
+                    "state": {
+                        "status": "completed",
+                        "input": {"x": 1},
+                        "content": [{"type": "text", "text": "ok"}, {"type": "file", "uri": "f"}],
+                    },
+                },
+            ],
+        },
+    ),
+    ("compaction", {"reason": "auto", "summary": "## Goal", "recent": "..."}),
+    (
+        "assistant",
+        {
+            "agent": "build",
+            "model": {"id": "m", "providerID": "p"},
+            "finish": "stop",
+            "content": [{"type": "text", "id": "t", "text": "Done."}],
+        },
+    ),
+]
+
+
+def add_later(database: sqlite3.Connection, id: str) -> None:
+    database.execute("INSERT INTO session_v2 VALUES (?, NULL, '/work', 1, 9000)", (id,))
+    for number, (kind, message) in enumerate(LATER_MESSAGES, 1):
+        row = (f"{id}-{number}", id, kind, number, number, json.dumps(message))
+        database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def test_the_messages_of_later_clients(tmp_path: Path) -> None:
+    """Built after the client's sources (`packages/core/src/session/message.ts`)."""
+    path = tmp_path / "opencode.db"
+    with sqlite3.connect(path) as database:
+        database.executescript(LATER)
+        add_later(database, "ses_9")
+    database.close()
+    assert format_of(path) == "opencode"
+    found = read_session(path)
+    assert [(speaker, text) for _, speaker, text in said(found)] == [
+        (Speaker.HUMAN, "Fix it."),
+        (Speaker.HARNESS, "a reminder"),
+        (Speaker.HARNESS, "ls"),
+        (Speaker.HARNESS, "a.py"),
+        (Speaker.MODEL, "Hm."),
+        (Speaker.MODEL, '{"x": 1}'),
+        (Speaker.TOOL, "ok"),
+        (Speaker.SUMMARISER, "## Goal"),
+        (Speaker.MODEL, "Done."),
+    ]
+    assert (found.id, found.cwd, found.models) == ("ses_9", "/work", ("p/m",))
+    assert (found.prompts, found.steps, found.turns[-1].final) == (1, 2, True)
+    assert [content.images for content in found.contents(found.turns)] == [
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+    ]
+    (compaction,) = found.compactions
+    assert (compaction.trigger, compaction.tokens_before, compaction.summary) == ("auto", 8, 7)
+    assert reasons(found) == {"not a message": (1,)}
+    check_session(found)
+
+
+def test_a_session_that_is_kept_in_both_ways_is_read_in_the_first(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.executescript(LATER)
+        add_later(database, "ses_old")
+        add_later(database, "ses_later")
+    database.close()
+    assert members_of(path) == ["ses_later", "ses_old", "ses_new"]
+    old = read_session(f"{path}#ses_old")
+    assert [text for _, _, text in said(old)] == ["Old.", "Older."]
+    assert read_session(f"{path}#ses_later").steps == 2
+
+
 def test_another_programs_database_is_not_opencodes(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE message (id)")
     database.close()
     assert format_of(path) is None
-    with pytest.raises(SessionError, match="no database of OpenCode"):
+    with pytest.raises(SessionError, match="has not the tables of an OpenCode"):
         read_session(path, format="opencode")
 
 
@@ -181,7 +298,7 @@ def test_a_view_is_never_run(tmp_path: Path) -> None:
             "SELECT i AS id, i AS message_id, 'x' AS data FROM n"
         )
     database.close()
-    with pytest.raises(SessionError, match="no database of OpenCode"):
+    with pytest.raises(SessionError, match="has not the tables of an OpenCode"):
         read_session(path, format="opencode")
 
 

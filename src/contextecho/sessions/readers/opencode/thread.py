@@ -163,7 +163,8 @@ class Thread:
             self._request = self._request or (placed.line, {})
             self._give_up_request()
             return
-        line, request = self._request or (placed.line, {})
+        # Later clients keep the request in the summary's own message.
+        line, request = self._request or (placed.line, info)
         self._request = None
         auto = request.get("auto")
         trigger = {True: "auto", False: "manual"}.get(auto) if isinstance(auto, bool) else None
