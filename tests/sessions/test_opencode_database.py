@@ -334,6 +334,23 @@ def test_a_damaged_database(tmp_path: Path, data: Any) -> None:
     check_file(path, "opencode")
 
 
+def test_a_column_whose_name_is_no_text(tmp_path: Path) -> None:
+    path = as_database(tmp_path, CONVERSATION)
+    path.write_bytes(path.read_bytes().replace(b"`title`", b"`t\xfftle`"))
+    with pytest.raises(SessionError, match="cannot be read as a database: 'utf-8' codec"):
+        read_session(path)
+
+
+def test_a_message_that_only_the_index_has(tmp_path: Path) -> None:
+    """The index of ids says `msg_`, the table `nsg_`."""
+    path = as_database(tmp_path, CONVERSATION)
+    data = path.read_bytes()
+    id = CONVERSATION[0]["info"]["id"].encode()
+    at = data.index(id + b"ses_1")  # in the table, the session's id stands behind
+    path.write_bytes(data[:at] + b"n" + data[at + 1 :])
+    check_file(path, "opencode")
+
+
 @QUIET
 @given(st.data())
 def test_a_damaged_export(tmp_path: Path, data: Any) -> None:

@@ -168,7 +168,7 @@ def _reading(path: Path) -> Iterator[_Database]:
     try:
         with closing(_open(path, immutable=not in_use)) as connection:
             yield _Database(connection, path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: of a column's name
         raise SessionError(
             f"cannot be read as a database: {one_line(str(error))}",
             where=str(path),

@@ -35,7 +35,7 @@ class Form(Protocol):
         ...
 
     def stored(self, database: sqlite3.Connection, id: Any) -> Stored | None:
-        """What is kept of a message."""
+        """What is kept of a message; of one that only an index has, nothing."""
         ...
 
     def value(self, id: Any, stored: Stored) -> tuple[dict[str, Any], int]:
@@ -63,7 +63,7 @@ class InParts:
 
     def value(self, id: Any, stored: Stored) -> tuple[dict[str, Any], int]:
         """The message with its parts, as an export has it, and how many parts are broken."""
-        info, *parts = map(decode_json, stored)
+        info, *parts = map(decode_json, stored or (b"",))
         whole = [part for part in parts if isinstance(part, dict)]
         info = {"id": as_text(id), **info} if isinstance(info, dict) else {}
         return {"info": info, "parts": whole}, len(parts) - len(whole)
@@ -87,7 +87,7 @@ class Whole:
 
     def value(self, id: Any, stored: Stored) -> tuple[dict[str, Any], int]:
         """The message with its parts, as an export has it; no part is broken by itself."""
-        kind, data = as_text(stored[0]), decode_json(stored[1])
+        kind, data = (as_text(stored[0]), decode_json(stored[1])) if stored else ("", None)
         message = data if isinstance(data, dict) else {}
         info = {"id": as_text(id), "time": message.get("time")}
         if kind == "assistant":
