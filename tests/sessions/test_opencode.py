@@ -24,6 +24,7 @@ from sessions.opencode_building import (
     tool,
     user,
 )
+from sessions.reader_checks import reasons, said
 
 CONTINUE = {"type": "text", "synthetic": True, "text": "Continue if you have next steps."}
 
@@ -36,17 +37,6 @@ def told(tmp_path: Path) -> Callable[..., Session]:
         return read_session(as_export(tmp_path, messages, **fields))
 
     return _told
-
-
-def said(session: Session) -> list[tuple[Kind, Speaker, str]]:
-    texts = (content.text for content in session.contents(session.turns))
-    return [
-        (turn.kind, turn.speaker, text) for turn, text in zip(session.turns, texts, strict=True)
-    ]
-
-
-def reasons(session: Session) -> dict[str, tuple[int, ...]]:
-    return {skipped.reason: skipped.lines for skipped in session.skipped}
 
 
 def asked(text: str, speaker: Speaker = Speaker.HUMAN) -> tuple[Kind, Speaker, str]:
