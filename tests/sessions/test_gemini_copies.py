@@ -191,6 +191,19 @@ def test_compressions_keep_what_they_record_anew(client: Client, tmp_path: Path)
     assert all(c.summary is not None and c.trigger == "auto" for c in session.compactions)
 
 
+def test_a_summary_written_down_again_is_no_compression(client: Client, tmp_path: Path) -> None:
+    client.turn("one")
+    client.compress(0)
+    client.turn("two")
+    client.mask()
+    client.turn("three")
+    session = read(client, tmp_path)
+    assert prompts(session) == ["one", "two", "three"]
+    kinds = [(c.kind, c.cleared) for c in session.compactions]
+    assert kinds == [(CompactionKind.FULL, ()), (CompactionKind.MICRO, ("call two",))]
+    assert [turn.segment for turn in session.turns if turn.speaker is Speaker.HUMAN] == [0, 1, 1]
+
+
 def test_a_compression_of_everything_takes_nothing_back(client: Client, tmp_path: Path) -> None:
     client.turn("one")
     client.compress(0)

@@ -18,7 +18,6 @@ from contextecho.sessions.model import CompactionKind, Span
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.gemini.copies import Entry, Pool, entry_of
 from contextecho.sessions.readers.gemini.parts import masked_ids, part_list, text_of
-from contextecho.sessions.readers.gemini.speakers import is_summary
 from contextecho.sessions.tally import Tally
 
 NOTICES: Final = frozenset({"info", "warning", "error"})
@@ -36,7 +35,7 @@ class Compacted(Struct, eq=False):
     trigger: str | None = None
     tokens_before: int | None = None
     tokens_after: int | None = None
-    summarised: bool = False
+    summary: Entry | None = None
     told: bool = False  # to the human, in a notice
     kept: tuple[Entry, ...] = ()
     cleared: tuple[str, ...] = ()
@@ -119,16 +118,16 @@ class Log:
     def _begin(self, entry: Entry, message: dict[str, Any]) -> Entry:
         """Add a message that was not there."""
         text = _said(message)
-        self._note_compression(entry.line, entry.type, text)
+        self._note_compression(entry, text)
         self._answered = self._answered or (entry.type == "gemini" and not entry.canned)
         self._by_id[message["id"]] = entry
         self.said.append(entry)
         return entry
 
-    def _note_compression(self, line: int, type: str, text: str) -> None:
+    def _note_compression(self, entry: Entry, text: str) -> None:
         """Note the compression of which this message is the news or the summary."""
-        told = (_TOKENS.search(text) or _SHARES.search(text)) if type == "info" else None
-        here = self._last
+        told = (_TOKENS.search(text) or _SHARES.search(text)) if entry.type == "info" else None
+        line, here = entry.line, self._last
         if told:
             if here is None or here.told:
                 here = self._compact(Compacted(line, CompactionKind.FULL))
@@ -137,11 +136,11 @@ class Log:
             here.trigger = "manual" if manual else "auto"
             before, after = (int(n) if n.isdigit() else None for n in told.groups() or ("", ""))
             here.tokens_before, here.tokens_after = before, after
-        elif type == "user" and is_summary(text):
-            if here is None or here.summarised:
+        elif entry.summary:
+            if here is None or here.summary is not None:
                 kind = CompactionKind.FULL if self._answered else CompactionKind.CONTINUATION
                 here = self._compact(Compacted(line, kind))
-            here.summarised = True
+            here.summary = entry
             self._unsettled = here
 
     def _compact(self, here: Compacted) -> Compacted:
@@ -166,10 +165,18 @@ class Log:
             entry.abandoned = False
         self._live = shown
         self._batch.clear()
+        self._forget_copied_summary()
         brings = any(e.summary and e.copy_of is None for e in drafts)
         if self._unsettled is None and not brings:
             self._take_back([entry for entry in old if entry not in new], staying)
         self._retired += [entry for entry in gone if not entry.abandoned]
+
+    def _forget_copied_summary(self) -> None:
+        """A summary that was only written down again is no compression."""
+        here = self._unsettled
+        if here is not None and here.summary is not None and here.summary.copy_of is not None:
+            self.said.remove(here)
+            self._unsettled = self._last = None
 
     def _take_back(self, old: Sequence[Entry], staying: set[Entry]) -> None:
         """What is gone from the end, from a prompt on, was taken back."""
