@@ -188,6 +188,17 @@ def test_model_mode_and_agent_hold_from_where_they_are_declared(
         (user("<skill-context name=a>b</skill-context>"), "<skill-context", False),
         (user("report", source="agent-7"), "report", False),
         (user("ls", agentMode="shell"), "ls", False),
+        (user("from afar", crossSession={"version": 1}), "from afar", False),
+        (
+            user("from afar", transformedContent="<cross_session_message>\nfrom_session_id: s9\n"),
+            "from afar",
+            False,
+        ),
+        (
+            user("why <cross_session_message>?", transformedContent="why <cross_session_message>?"),
+            "why",
+            True,
+        ),
         (event("system.notification", content="shell done"), "shell done", False),
         (result("c", "out", isUserRequested=True), "out", False),
     ],
@@ -233,6 +244,13 @@ def test_reasoning_told_twice_is_taken_once(
     assert "repeated reasoning" in reasons(session)
 
 
+def test_reasoning_without_text_is_none(read: Callable[..., Session]) -> None:
+    empty = event("assistant.reasoning", content="", reasoningId="x")
+    session = read(start(), user("hi"), answer("ok", messageId="m"), empty)
+    assert said(session) == [("human", "hi"), ("model", "ok")]
+    assert reasons(session) == {"session event": (1,), "assistant event": (4,)}
+
+
 def test_reasoning_apart_belongs_to_the_message_after_it(read: Callable[..., Session]) -> None:
     thought = event("assistant.reasoning", content="hm", reasoningId="x")
     session = read(start(), user("hi"), thought, answer("ok", messageId="m"), user("go"), thought)
@@ -244,16 +262,27 @@ def test_reasoning_apart_belongs_to_the_message_after_it(read: Callable[..., Ses
 
 def test_an_abort_breaks_the_message_before_it_off(read: Callable[..., Session]) -> None:
     abort = event("abort", reason="user_initiated")
+    begin, end = event("assistant.turn_start", turnId="0"), event("assistant.turn_end", turnId="0")
     session = read(
-        *(start(), user("1"), answer("half an", messageId="m"), event("hook.end"), abort),
-        *(user("2"), answer("I will", "c"), abort, user("3"), answer("done")),
-        *(event("assistant.turn_end", turnId="0"), abort),
+        *(start(), user("1"), begin, answer("half an", messageId="m"), event("hook.end"), abort),
+        *(
+            user("2"),
+            begin,
+            answer("I will", "c"),
+            end,
+            abort,
+            user("3"),
+            answer("half"),
+            end,
+            abort,
+        ),
+        *(user("4"), answer("done"), end, begin, abort),
     )
     answers = of_kind(session, Kind.ASSISTANT)
     assert [(turn.broken_off, turn.final) for turn in answers] == [
-        *((True, False), (False, False), (False, True)),
+        *((True, False), (False, False), (True, False), (False, True)),
     ]
-    assert reasons(session)["abort"] == (5, 8, 12)
+    assert reasons(session)["abort"] == (6, 11, 15, 20)
 
 
 def test_sub_agents_are_kept_apart(read: Callable[..., Session]) -> None:
