@@ -16,7 +16,7 @@ from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn, r
 from contextecho.sessions.readers import copilot
 from sessions.any_bytes import check
 from sessions.building import check_lengths
-from sessions.damage import QUIET, damaged
+from sessions.damage import QUIET, damaged, odd_values
 
 REAL = "sessions/other/copilot/vct-zh-tw-copilot.jsonl"
 
@@ -460,6 +460,18 @@ SEEDS = [
     ),
     json.dumps({"sessionId": "s", "chatMessages": OLD, "timeline": []}, indent=1).encode(),
 ]
+
+
+def test_a_value_of_any_type_anywhere_is_no_trouble(tmp_path: Path) -> None:
+    events = [start(), user("hi"), answer("look", "c", messageId="m", reasoningText="hm")]
+    events += [result("c"), event("assistant.reasoning", "", content="hm"), answer("end")]
+    events += [event("subagent.started", "a", toolCallId="c"), event("session.compaction_complete")]
+    for number, whole in enumerate(events):
+        for odd in odd_values(whole):
+            log = as_log(*events[:number], odd, *events[number + 1 :])
+            check(tmp_path / "f", log, format="copilot")
+    for odd in odd_values({"sessionId": "s", "chatMessages": OLD[:3], "selectedModel": "a"}):
+        check(tmp_path / "f", json.dumps(odd, indent=1).encode(), format="copilot")
 
 
 @QUIET

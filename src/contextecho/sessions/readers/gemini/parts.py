@@ -138,7 +138,7 @@ def _outcome(call: dict[str, Any]) -> list[Piece]:
     if not own and (not text or responses):
         return []
     response = own[0] if own else {"response": {"output": text}}
-    failed = call.get("status") in _FAILED
+    failed = _string(call, "status") in _FAILED
     images = _media(parts) if len(responses) < 2 else 0
     result = _result(response, call=call, failed=failed, images=images)
     return [result, *(speak(text, None, beside_results=True) if own else [])]
