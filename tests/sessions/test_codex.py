@@ -147,13 +147,13 @@ def test_a_sampler_of_all_kinds_of_lines(rollouts: Path) -> None:
 
     Prompts: `user_message` events on lines 4, 71 and 85, and line 101, where the form of
     numbered lines has the typed message in an `item_completed` event and nowhere else.
-    Steps: lines 7 to 10, 12, 14, 23, 43, 49, 103, 115. Compactions: 26, 47, 69, 81, 89, 111.
+    Steps: lines 7 to 10, 12, 14, 23, 43, 49, 103, 114. Compactions: 26, 47, 69, 81, 89, 111.
     """
     session = read_session(rollouts / "agent-sessions-small.jsonl")
     human = [turn.line for turn in session.turns if turn.speaker is Speaker.HUMAN]
     assert human == [4, 71, 85, 101]
     steps = {turn.step: turn.line for turn in reversed(session.turns) if turn.speaker == "model"}
-    assert sorted(steps.values()) == [7, 12, 14, 23, 43, 49, 103, 115]
+    assert sorted(steps.values()) == [7, 12, 14, 23, 43, 49, 103, 114]
     assert [compaction.line for compaction in session.compactions] == [26, 47, 69, 81, 89, 111]
     assert session.id == "019fc8be-3658-7ca3-9e29-000000000000"
     assert session.parent is None

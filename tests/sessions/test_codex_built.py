@@ -513,7 +513,9 @@ def test_lines_glued_cut_and_full_of_nuls_are_mended(tmp_path: Path) -> None:
 
 
 def test_a_first_line_longer_than_the_head_is_recognised(tmp_path: Path) -> None:
-    path = write(tmp_path / "a", [meta(dynamic_tools=["x" * 90_000]), *typed("go"), *answer("Hi.")])
+    path = write(
+        tmp_path / "a.jsonl", [meta(dynamic_tools=["x" * 90_000]), *typed("go"), *answer("Hi.")]
+    )
     assert codex.sniff(path.read_bytes()[: 1 << 16])
     assert [found.format for found in discover([tmp_path])] == ["codex"]
 
