@@ -281,6 +281,12 @@ def test_model_mode_and_personality_change_where_they_are_declared(tmp_path: Pat
     assert session.system == "Be good."
 
 
+def test_some_clients_have_the_system_prompt_in_the_context(tmp_path: Path) -> None:
+    first, second = context(base_instructions="Be good."), context(base_instructions="Be bad.")
+    lines = [meta(base_instructions=None), first, typed("a"), answer("A."), second]
+    assert read(tmp_path, *lines).system == "Be good."
+
+
 # Compactions
 
 
