@@ -61,9 +61,8 @@ _decode_input = msgspec.json.Decoder(_Input).decode
 _decode_beside = msgspec.json.Decoder(_Beside).decode
 
 
-def told_of(record: Record) -> Aside:
+def told_of(record: Record, told: Progress) -> Aside:
     """What a progress record tells of a sub-agent's message, and of the call that started it."""
-    told = record.data or Progress()
     uuid = told.message.uuid if told.message else None
     return Aside(call_id=record.parent_tool_use_id, message=uuid, prompt=asked(told.prompt))
 
@@ -109,14 +108,18 @@ def _started(part: Part) -> Started:
 
 def _agent_reported(record: Record, result: Part) -> str | None:
     """The sub-agent whose result this is, from the structured side, else from its last words."""
-    try:
-        beside = _decode_beside(record.tool_use_result)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        beside = _Beside()
-    if beside.agent_id:
-        return beside.agent_id
-    named = _AGENT_ID.findall(result.text)
-    return named[-1] if named else None
+    # Looked for before anything is decoded: both sides of most results are long, and name none.
+    if b'"agentId"' in bytes(record.tool_use_result):
+        try:
+            beside = _decode_beside(record.tool_use_result)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            beside = _Beside()
+        if beside.agent_id:
+            return beside.agent_id
+    if (last := result.text.rfind("agentId: ")) < 0:
+        return None
+    named = _AGENT_ID.match(result.text, last)
+    return named[1] if named else None
 
 
 def _declared_by_user(record: Record, parts: Sequence[Part]) -> dict[str, str]:

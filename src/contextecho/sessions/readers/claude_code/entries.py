@@ -22,6 +22,7 @@ from contextecho.sessions.readers.claude_code.records import (
     CompactMetadata,
     Progress,
     Record,
+    decode_progress,
     decode_record,
     is_record,
     text_in,
@@ -89,8 +90,8 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
     """What the index keeps of a record."""
     entry = Entry(line, offset, length, record.type, record.uuid, record.parent_uuid)
     if record.type == "progress":  # a third of many files, and only a sub-agent's is looked at
-        if record.data is not None and record.data.agent_id:
-            _look_at_progress(entry, record, record.data)
+        if told := decode_progress(record.data):
+            _look_at_progress(entry, record, told)
         return entry
     message = record.message
     entry.is_row_turn = _is_row_turn(record)
@@ -108,12 +109,12 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
     return entry
 
 
-def _look_at_progress(entry: Entry, record: Record, data: Progress) -> None:
+def _look_at_progress(entry: Entry, record: Record, told: Progress) -> None:
     """Add which sub-agent this tells of, and what."""
-    entry.agent_id = data.agent_id
-    entry.aside = told_of(record)
-    if data.message is not None and data.message.message is not None:
-        entry.model = data.message.message.model
+    entry.agent_id = told.agent_id
+    entry.aside = told_of(record, told)
+    if told.message is not None and told.message.message is not None:
+        entry.model = told.message.message.model
 
 
 def _look_inside(entry: Entry, record: Record) -> None:

@@ -142,7 +142,7 @@ class Record(Struct, gc=False, rename="camel"):
     mode: str | None = None
     agent_setting: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
-    data: Progress | None = None
+    data: Raw = NOTHING  # of progress: rarely a sub-agent's, and long
     operation: str | None = None  # of a queue operation
     content: Raw = NOTHING  # of a queue operation: what was typed
 
@@ -160,6 +160,7 @@ METADATA: Final = frozenset(
 KNOWN: Final = CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
 
 _decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
+_decode_progress: Callable[[Raw], Progress] = msgspec.json.Decoder(Progress).decode
 _decode_list: Callable[[Raw], list[Block]] = msgspec.json.Decoder(list[Block]).decode
 
 
@@ -178,6 +179,18 @@ def decode_blocks(data: Raw) -> list[Block]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         items = decode_json(data)
         return [_fit_block(item) for item in items] if isinstance(items, list) else []
+
+
+def decode_progress(data: Raw) -> Progress | None:
+    """What a progress record tells of a sub-agent; `None` if it tells of anything else."""
+    if b'"agentId"' not in bytes(data):
+        return None
+    try:
+        told = _decode_progress(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        value = decode_json(data)
+        told = _fitting(Progress, value) if isinstance(value, dict) else Progress()
+    return told if told.agent_id else None
 
 
 def text_in(message: Message | None) -> str:
