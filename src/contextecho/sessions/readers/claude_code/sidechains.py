@@ -62,22 +62,27 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 def sidechains_beside(path: Path, session_id: str) -> Iterator[Sidechain]:
     """Sub-agents whose files lie beside the session's file or below its folder."""
-    folder = path.parent
-    beside = sorted(name for name in _agents_in(folder) if name != path.name)
-    below = folder / session_id / "subagents"
-    inside = sorted(below.glob("**/agent-*.jsonl")) if below.is_dir() else []
-    for found in [*(folder / name for name in beside), *inside]:
+    folder, name = os.path.split(path)
+    for found in [*_beside(folder, name), *_below(folder, session_id)]:
         sidechain = _read(found, session_id)
         if sidechain is not None:
             yield sidechain
 
 
-def _agents_in(folder: Path) -> Iterator[str]:
-    """The names of sub-agents' files; listing is far faster than matching for each session."""
+def _beside(folder: str, name: str) -> list[Path]:
+    """Listing is far faster than matching, and this is asked for every session."""
     with suppress(OSError):
-        for name in os.listdir(folder):  # noqa: PTH208
-            if name.startswith("agent-") and name.endswith(".jsonl"):
-                yield name
+        names = os.listdir(folder or ".")  # noqa: PTH208
+        found = (n for n in names if n.startswith("agent-") and n.endswith(".jsonl") and n != name)
+        return [Path(folder, each) for each in sorted(found)]
+    return []
+
+
+def _below(folder: str, session_id: str) -> list[Path]:
+    below = os.path.join(folder, session_id, "subagents")  # noqa: PTH118
+    if not os.path.isdir(below):  # noqa: PTH112
+        return []
+    return sorted(Path(below).glob("**/agent-*.jsonl"))
 
 
 def _read(path: Path, session_id: str) -> Sidechain | None:
