@@ -4,10 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/contextecho
+SESSIONS ?= ../shared/sessions
+MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench docs lock clean
+.PHONY: help demo test test-all check bench fuzz docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +51,14 @@ check: $(VENV)/.dev ## format, lint, types, and the contract of the rooms
 bench: $(VENV)/.dev ## speed and memory, each against a named peer, printed as ratios
 	$(RUN) local install
 	$(BIN)/python -m benchmarks
+
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(PIP) atheris==3.0.0
+	@touch $@
+
+fuzz: $(VENV)/.fuzz ## look for bytes that break a reader; seeds: SESSIONS=folder, MINUTES=10
+	@mkdir -p build/fuzz
+	cd build/fuzz && $(CURDIR)/$(BIN)/python $(CURDIR)/tests/fuzz/readers.py $(abspath $(SESSIONS)) -max_total_time=$$(( $(MINUTES) * 60 ))
 
 docs: $(VENV)/.dev ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from contextecho.contexts import Arm
+from contextecho.models import Reply
 from contextecho.scoring import Measure, analyse_run
+from contextecho.sessions import Conditions
 from contextecho.store import Store
+from contextecho.studies import Cell
 from scoring.runs import collect, make_plan, say
 
 
@@ -31,3 +36,35 @@ def test_units_are_the_positions_or_the_questions_of_one(
 def test_without_an_estimate_there_are_no_units(store: Store) -> None:
     run = collect(store, make_plan(), lambda _: None)
     assert {c.units for c in analyse_run(store, run).contrasts} == {0}
+
+
+def test_where_conditions_differ_between_positions_each_has_its_own_contrast(store: Store) -> None:
+    """Six positions, the last two after an update: the session arm answers shorter only there."""
+    plan = make_plan(positions=6, paraphrases=2)
+    versions = ["1", "1", "1", "1", "2", "2"]
+    moved = tuple(
+        msgspec.structs.replace(position, conditions=Conditions(model="m", version=version))
+        for position, version in zip(plan.positions, versions, strict=True)
+    )
+    late = {position.label for position in moved[4:]}
+
+    def answer(cell: Cell) -> Reply:
+        short = cell.arm is Arm.SESSION and cell.position in late
+        return say("x" * (10 if short else 100))
+
+    run = collect(store, msgspec.structs.replace(plan, positions=moved), answer)
+    found = {
+        c.scope: (c.estimate, c.pairs, c.clusters)
+        for c in analyse_run(store, run).contrasts
+        if c.measure is Measure.LENGTH and c.scope.startswith("conditions:")
+    }
+    # 5 questions in 2 wordings at each position; 100 over 10 characters is a ratio of ten.
+    assert found == {
+        "conditions:version 1": (pytest.approx(1.0), 40, 4),
+        "conditions:version 2": (pytest.approx(10.0), 20, 2),
+    }
+
+
+def test_equal_conditions_everywhere_make_no_further_contrast(store: Store) -> None:
+    run = collect(store, make_plan(), lambda cell: say("yes"))
+    assert not [c for c in analyse_run(store, run).contrasts if c.scope.startswith("conditions:")]

@@ -137,6 +137,28 @@ def test_early_answers_are_never_compared_with_late_commentary(tmp_path: Path) -
     assert screen.outlook == "nothing stands out"
 
 
+def test_a_change_of_model_is_no_change_of_voice(tmp_path: Path) -> None:
+    one, other = {"content": PLAIN, "model": "m-1"}, {"content": WARM, "model": "m-2"}
+    screen = _chat(tmp_path, [one] * 30 + [other] * 27)
+    assert screen.outlook == "nothing stands out"
+    assert [(s.conditions.model, s.texts["final"]) for s in screen.strata] == [
+        ("m-1", 30),
+        ("m-2", 27),
+    ]
+    assert {(s.n_early, s.n_late, s.strata) for s in screen.shifts} == {(19, 19, 2)}
+    assert any("the model changes once, first at step 31" in line for line in screen.confounders)
+
+
+def test_a_voice_that_changes_under_equal_conditions_is_seen_beside_a_change_of_model(
+    tmp_path: Path,
+) -> None:
+    drifting = [{"content": text, "model": "m-1"} for text in [PLAIN] * 20 + [WARM] * 20]
+    screen = _chat(tmp_path, [*drifting, *([{"content": WARM, "model": "m-2"}] * 5)])
+    assert screen.outlook == "worth probing"
+    assert [stratum.compared for stratum in screen.strata] == [("final",), ()]
+    assert {(s.n_early, s.n_late, s.strata) for s in screen.shifts} == {(13, 13, 1)}
+
+
 def test_a_change_of_language_is_named(tmp_path: Path) -> None:
     chinese = "解析器读取文件并返回一个列表，其他部分没有改变。"
     screen = _chat(tmp_path, [{"content": PLAIN}] * 10 + [{"content": chinese}] * 10)

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextecho.errors import SessionError
-from contextecho.sessions import Kind, Session, read_session
-from sessions.building import assistant, call, check_lengths, line, queue, record, result, user
+from sessions.any_bytes import check
+from sessions.building import assistant, call, line, queue, record, result, user
 
 QUIET = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -72,29 +71,6 @@ record_like = st.builds(
         },
     ),
 )
-
-
-def check(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
-    try:
-        session = read_session(path)
-    except SessionError as error:
-        one_line = "\n" not in str(error)
-    else:
-        one_line = True
-        check_session(session, len(data))
-    assert one_line
-
-
-def check_session(session: Session, size: int) -> None:
-    contents = list(session.contents(session.turns))
-    check_lengths(session.turns, contents)
-    for content in contents:
-        content.text.encode("utf-8")
-    for _, row in session.source.records(1, size + 1):
-        json.dumps(row).encode("utf-8")
-    assert session.steps > 0
-    assert all(t.kind is not Kind.TOOL_CALL or t.speaker == "model" for t in session.turns)
 
 
 @QUIET

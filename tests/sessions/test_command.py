@@ -47,6 +47,19 @@ def test_show_in_a_pipe_is_plain_and_without_control_characters(
     assert "claude-⟨U+001B⟩[31mred⟨U+202E⟩" in out
 
 
+def test_show_says_which_call_started_a_sub_agent(
+    capsys: pytest.CaptureFixture[str], shared: Path
+) -> None:
+    path = shared / "sessions/claude-code/cipherbox-c644f3afc869-1.jsonl"
+    first = json.loads(run(capsys, "show", str(path), "--json")[1])["sidechains"][0]
+    assert (first["agent_id"], first["kind"]) == ("a2ffcc6", "ui-design-discusser")
+    assert first["path"] == str(path)
+    started = next(
+        row for row in run(capsys, "show", str(path))[1].splitlines() if "a2ffcc6" in row
+    )
+    assert started.split("\t")[-1] == first["call_id"] == "toolu_01KGWtk2Sp6yQwAB85DNs7dy"
+
+
 def test_list_names_what_holds_no_conversation_with_the_reason(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

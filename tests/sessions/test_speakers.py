@@ -63,8 +63,12 @@ def test_flags_and_plans_of_the_client_are_not_prompts(read) -> None:
         user("expanded skill", isMeta=True),
         user("Implement the following plan: x", planContent="x"),
         user("notice", origin={"kind": "task-notification"}),
-        user("typed", origin={"kind": "human"}, isMeta=True),
+        user("typed", origin={"kind": "human"}),
         user("sent", promptSource="sdk"),
+        user("wake up", promptSource="system"),
+        user("[Image: source: /tmp/1.png]", origin={"kind": "human"}, isMeta=True),
+        user("beside it", origin={"kind": "human"}, turnCompanion=True),
+        user("a note", origin={"kind": "human"}, isVisibleInTranscriptOnly=True),
         assistant("ok"),
     )
     assert human(session) == ["typed", "sent"]
@@ -156,6 +160,15 @@ ANSWERED = (
     'User has answered your questions: "Which?"="the first", "Why?"="speed" user notes: '
     "really. You can now continue with the user's answers in mind."
 )
+
+
+@pytest.mark.parametrize(
+    "opening", ["User has answered your questions", "Your questions have been answered"]
+)
+def test_answers_are_found_in_both_wordings_of_the_client(read, opening: str) -> None:
+    text = f'{opening}: "Which?"="the second". You can now continue.'
+    session = read(user("go"), assistant(call()), user([result(text)]))
+    assert human(session) == ["go", "the second"]
 
 
 def test_answers_are_taken_from_the_structured_side(read) -> None:

@@ -168,6 +168,22 @@ def test_the_same_message_id_in_another_session_is_another_message(read) -> None
     assert session.steps == 2
 
 
+def test_a_message_that_a_resume_copies_under_a_new_session_is_read_once(read) -> None:
+    thought = {"type": "thinking", "thinking": ""}
+    session = read(
+        user("a"),
+        assistant(thought, id="m"),
+        assistant("b", id="m", uuid="one"),
+        assistant(thought, id="m", sessionId="s2"),
+        assistant("b", id="m", sessionId="s2", uuid="two"),
+        user("c", sessionId="s2", parentUuid="two"),
+        assistant("d", id="n", sessionId="s2"),
+    )
+    assert [session.text(turn) for turn in session.turns] == ["a", "", "b", "c", "d"]
+    assert session.steps == 2
+    assert counts(session) == {"repeated record": 2}
+
+
 def test_only_messages_without_a_tool_call_are_final(read) -> None:
     session = read(
         user("a"),

@@ -29,7 +29,7 @@ COMMANDS = {
     "probe": "Fork a session, ask a model on each fork, score and report.",
     "report": "Write a run's report: HTML, Markdown, JSON or CSV.",
     "scan": "Screen sessions for register changes. No model, nothing leaves the machine.",
-    "sessions": "List, show and check the sessions on this machine.",
+    "sessions": "List, show, check, keep and convert the sessions on this machine.",
     "snapshot": "Print, byte for byte, what a model would be shown.",
     "stimuli": "List and show what a model is asked.",
 }

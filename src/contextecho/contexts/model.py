@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from contextecho.sessions import Conditions
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -126,6 +128,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
     line: int  # last physical line that is part of the prefix
     segment: int  # compactions before it
     order: int  # rank within the plan, from 0
+    conditions: Conditions | None = None  # under which the model last spoke; of a plan's positions
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -161,7 +161,8 @@ def _contrast_forest(
         finding=withheld(view, target) or _scopes_finding(view, found),
         caption=(
             f"{name.capitalize()} on {reading.name}, battery {battery}, over the whole run, by "
-            "category and by position. “All differences” has the p-values and Holm's correction."
+            "category, by position and, where they differ, by conditions. “All differences” has "
+            "the p-values and Holm's correction."
         ),
         provenance=provenance(view, battery, target),
         panels=(Panel(title="", axis=axis, rows=rows),),
@@ -169,7 +170,8 @@ def _contrast_forest(
 
 
 def _scope(scope: str) -> str:
-    return scope.removeprefix("position:").replace("category:", "category ")
+    """As a row is named: `category NAME`, else what stands behind the kind of scope."""
+    return scope.removeprefix("position:").removeprefix("conditions:").replace(":", " ", 1)
 
 
 def _scopes_finding(view: View, found: tuple[Contrast, ...]) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "Screen",
     "Shift",
     "ShownReply",
+    "Stratum",
     "Suitability",
     "Voice",
     "Window",
@@ -75,8 +76,10 @@ if TYPE_CHECKING:
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
-    from contextecho.scoring.screen import Outlook, Screen, Shift, Voice, Window, screen_session
+    from contextecho.scoring.screen import Outlook, Screen, Window, screen_session
+    from contextecho.scoring.shifts import Shift, Stratum
     from contextecho.scoring.suitability import Suitability, suitability_of
+    from contextecho.scoring.voices import Voice
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -103,7 +106,9 @@ else:
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
-        "screen": ("Outlook", "Screen", "Shift", "Voice", "Window", "screen_session"),
+        "screen": ("Outlook", "Screen", "Window", "screen_session"),
+        "shifts": ("Shift", "Stratum"),
+        "voices": ("Voice",),
         "suitability": ("Suitability", "suitability_of"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

@@ -11,25 +11,37 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from contextecho.counting import counted
+from contextecho.scoring.voices import Utterance
 from contextecho.sessions import Session, Turn
 
 LONG_PAUSE = 6 * 3600.0  # seconds; after it somebody probably resumed the session
-LANGUAGE_CHANGE = 0.10  # of the share of letters that are not Latin
+MUCH = 0.10  # share of letters that are not Latin, or change of it
 _LATIN_END = "\u0250"  # code points below are Latin letters, with their accents
 
+_NAMES = {
+    "model": "model",
+    "version": "client version",
+    "mode": "mode",
+    "personality": "declared personality",
+    "language": "language of the prompts",
+}
 
-def confounders_of(session: Session, spoken: Sequence[tuple[Turn, str]]) -> Iterator[str]:
-    """One line each; `spoken` are the model's own messages with their first turn, in order."""
+
+def confounders_of(session: Session, spoken: Sequence[Utterance]) -> Iterator[str]:
+    """One line each; `spoken` are the model's own messages, in order."""
     yield "the tasks change within any long session"
-    turns = [turn for turn, _ in spoken]
-    yield from _changes("model", [turn.model for turn in turns], turns)
-    yield from _changes("client version", [turn.version for turn in turns], turns)
+    turns = [utterance.turn for utterance in spoken]
+    for field, name in _NAMES.items():
+        values = [getattr(u.circumstances.conditions, field) for u in spoken]
+        yield from _changes(name, values, turns)
     if session.compactions:
         yield f"{counted(len(session.compactions), 'compaction')} of the context"
     pauses = _pauses(turns)
     if pauses:
         yield f"{counted(pauses, 'pause')} of more than six hours"
-    yield from _language([text for _, text in spoken])
+    yield from _letters([utterance.text for utterance in spoken])
+    if session.parent is not None:
+        yield "it is the session of a sub-agent, whose prompts another model wrote"
     if session.sidechains:
         yield f"{counted(len(session.sidechains), 'sub-agent')}, whose words are left out"
     if any(turn.abandoned for turn in session.turns):
@@ -50,13 +62,13 @@ def _pauses(turns: Sequence[Turn]) -> int:
     return sum(b - a > LONG_PAUSE for a, b in itertools.pairwise(times))
 
 
-def _language(texts: Sequence[str]) -> Iterator[str]:
+def _letters(texts: Sequence[str]) -> Iterator[str]:
     """Whether the wording patterns, which are English, can be trusted at both ends."""
     third = max(1, len(texts) // 3)
     early, late = _foreign(texts[:third]), _foreign(texts[-third:])
-    if abs(early - late) >= LANGUAGE_CHANGE:
+    if abs(early - late) >= MUCH:
         yield "the language changes: the share of letters that are not Latin differs at the ends"
-    elif max(early, late) >= LANGUAGE_CHANGE:
+    elif max(early, late) >= MUCH:
         yield "much of it is not in Latin letters, and the wording patterns are English"
 
 

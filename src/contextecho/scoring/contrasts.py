@@ -8,7 +8,7 @@ missing at random.
 
 Families for Holm's correction are declared here and nowhere else: the headline (the
 study's first contrast on the primary measure, over targets and batteries), all other
-overall contrasts of a run, all by category, all by position.
+overall contrasts of a run, all by category, all by conditions, all by position.
 """
 
 from __future__ import annotations
@@ -47,8 +47,12 @@ def contrasts_of(
     specs: Iterable[ContrastSpec],
     slices: Mapping[Slice, Sequence[ScoredCell]],
     measures: Iterable[Measure],
+    conditions: Mapping[str, str],
 ) -> tuple[Contrast, ...]:
-    """Every contrast of every target, battery and measure, adjusted within its family."""
+    """Every contrast of every target, battery and measure, adjusted within its family.
+
+    `conditions` says in words under which each position lies.
+    """
     specs, wanted = tuple(specs), set(measures)
     primary = next((measure for measure in PRIMARY if measure in wanted), None)
     surfaces = dict.fromkeys((s.target, s.battery) for s in slices)
@@ -64,6 +68,7 @@ def contrasts_of(
             battery,
             measure,
             slices,
+            conditions,
             family=HEADLINE if (spec, measure) == (specs[0], primary) else OVERALL,
         )
     ]
@@ -88,10 +93,11 @@ def _surface(
     battery: str,
     measure: Measure,
     slices: Mapping[Slice, Sequence[ScoredCell]],
+    conditions: Mapping[str, str],
     *,
     family: str,
 ) -> Iterator[Contrast]:
-    """One contrast overall (in `family`), by category and by position."""
+    """One contrast overall (in `family`), by category, conditions and position."""
     arms = [
         [c for c in slices.get(Slice(target, arm, battery), ()) if measure in MEASURES[c.kind]]
         for arm in (spec.minus_from, spec.minus)
@@ -104,6 +110,11 @@ def _surface(
         for category in categories:
             parts = ([c for c in arm if c.category == category] for arm in arms)
             yield contrast(spec, measure, *parts, scope=f"category:{category}", family="category")
+    under = dict.fromkeys(conditions[p] for c in arms[1] if (p := c.cell.position) in conditions)
+    if len(under) > 1:
+        for words in under:
+            parts = ([c for c in arm if conditions.get(c.cell.position) == words] for arm in arms)
+            yield contrast(spec, measure, *parts, scope=f"conditions:{words}", family="conditions")
     positions = dict.fromkeys(c.cell.position for c in arms[1])
     if len(positions) > 1:
         for position in positions:

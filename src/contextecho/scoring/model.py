@@ -72,7 +72,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
 
     `minus_from` minus `minus`; of lengths, `minus_from` over `minus`, a ratio of
     geometric means, whose interval is a ratio's too (`p` is of the log ratio).
-    `scope` is "overall", "category:NAME" or "position:LABEL"; `family` names
+    `scope` is "overall", "category:NAME", "conditions:WORDS" or "position:LABEL"; `family` names
     the Holm family, `p_holm` is adjusted within it.
     """
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 
 from contextecho.contexts import Position, Protocol
+from contextecho.sessions import tell_apart
 from contextecho.stimuli import Battery, Stimulus
 from contextecho.studies import Cell, Study
 
@@ -19,6 +20,13 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     protocol: Protocol
     positions: tuple[Position, ...]
     batteries: Mapping[str, Battery]
+
+    @property
+    def conditions(self) -> Mapping[str, str]:
+        """What sets apart the conditions of each position at which the model had spoken."""
+        known = {p.label: p.conditions for p in self.positions if p.conditions is not None}
+        words = tell_apart(known.values())
+        return {label: words[conditions] for label, conditions in known.items()}
 
     @cached_property
     def _stimuli(self) -> Mapping[tuple[str, str], Stimulus]:

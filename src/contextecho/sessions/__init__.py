@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING
 from contextecho.doors import open_on_demand
 
 __all__ = [
+    "Circumstances",
     "Compaction",
     "CompactionKind",
+    "Conditions",
     "Content",
     "FoundSession",
     "Inside",
+    "Kept",
     "Kind",
     "Session",
     "Sidechain",
@@ -32,18 +35,34 @@ __all__ = [
     "Survey",
     "Turn",
     "Walk",
+    "circumstances_of",
+    "conditions_at",
+    "convert_session",
+    "default_folder",
     "discover",
     "example_session",
+    "keep_session",
     "look_inside",
     "newest_session",
     "read_session",
     "retention_warning",
     "session_roots",
+    "sessions_to_keep",
     "survey",
+    "tell_apart",
     "walk",
+    "write_lines",
 ]
 
 if TYPE_CHECKING:
+    from contextecho.sessions.circumstances import (
+        Circumstances,
+        Conditions,
+        circumstances_of,
+        conditions_at,
+        tell_apart,
+    )
+    from contextecho.sessions.converting import convert_session, write_lines
     from contextecho.sessions.discovery import (
         FoundSession,
         Survey,
@@ -55,6 +74,7 @@ if TYPE_CHECKING:
     )
     from contextecho.sessions.example import example_session
     from contextecho.sessions.inside import Inside, look_inside
+    from contextecho.sessions.keeping import Kept, default_folder, keep_session, sessions_to_keep
     from contextecho.sessions.model import (
         Compaction,
         CompactionKind,
@@ -73,6 +93,14 @@ if TYPE_CHECKING:
     from contextecho.sessions.walking import Walk, walk
 else:
     _HOMES = {
+        "circumstances": (
+            "Circumstances",
+            "Conditions",
+            "circumstances_of",
+            "conditions_at",
+            "tell_apart",
+        ),
+        "converting": ("convert_session", "write_lines"),
         "discovery": (
             "FoundSession",
             "Survey",
@@ -83,10 +111,8 @@ else:
             "survey",
         ),
         "example": ("example_session",),
-        "inside": (
-            "Inside",
-            "look_inside",
-        ),
+        "inside": ("Inside", "look_inside"),
+        "keeping": ("Kept", "default_folder", "keep_session", "sessions_to_keep"),
         "model": (
             "Compaction",
             "CompactionKind",
@@ -102,9 +128,6 @@ else:
         ),
         "reading": ("read_session",),
         "summary": ("Summary",),
-        "walking": (
-            "Walk",
-            "walk",
-        ),
+        "walking": ("Walk", "walk"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

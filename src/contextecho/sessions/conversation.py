@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,6 +29,14 @@ from contextecho.sessions.model import (
 )
 from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
+
+# Looked up once: a member costs more to find in its enum class than a turn does to make.
+_CALL: Final = Kind.TOOL_CALL
+_RESULT: Final = Kind.TOOL_RESULT
+_SUMMARY: Final = Kind.SUMMARY
+_ANSWER: Final = Kind.ASSISTANT
+_MODEL: Final = Speaker.MODEL
+_HUMAN: Final = Speaker.HUMAN
 
 
 class Piece(Struct, gc=False):
@@ -85,22 +93,27 @@ class Conversation:
 
     def say(self, message: Message) -> None:
         """Take in one message; one without pieces is nothing said."""
-        said = [(number, piece) for number, piece in enumerate(message.pieces) if piece is not None]
-        if not said:
+        is_empty, by_model, by_human, answers = True, False, False, False
+        for piece in message.pieces:
+            if piece is not None:
+                is_empty = False
+                by_model |= piece.speaker is _MODEL
+                by_human |= piece.speaker is _HUMAN
+                answers |= piece.kind is _RESULT
+        if is_empty:
             return
-        by_model = any(piece.speaker is Speaker.MODEL for _, piece in said)
-        answers = any(piece.kind is Kind.TOOL_RESULT for _, piece in said)
         if by_model or not answers:
             self._row_turn_lines.append(message.line)
         ordinal, is_new = self._join(message.id if by_model else None)
         self._step += by_model and is_new
-        self._prompt += any(piece.speaker is Speaker.HUMAN for _, piece in said)
+        self._prompt += by_human
         if by_model and message.model:
             self._models[message.model] = None
         if message.version:
             self._versions[message.version] = None
-        for number, piece in said:
-            self._append(message, piece, number, ordinal)
+        for number, piece in enumerate(message.pieces):
+            if piece is not None:
+                self._append(message, piece, number, ordinal)
 
     def compact(self, line: int, **facts: Any) -> None:
         """The client compacted the context here; `facts` are fields of `Compaction`.
@@ -120,6 +133,10 @@ class Conversation:
     def keep(self, turns: Sequence[int]) -> None:
         """Say which turns stayed verbatim after the last compaction."""
         self._compactions[-1] = replace(self._compactions[-1], kept=tuple(turns))
+
+    def note(self, **facts: Any) -> None:
+        """Say more of the last compaction; `facts` are fields of `Compaction`."""
+        self._compactions[-1] = replace(self._compactions[-1], **facts)
 
     def session(
         self, path: Path, *, format: str, bytes: int, source: Source, **facts: Any
@@ -156,45 +173,49 @@ class Conversation:
                 yield turn
 
     def _append(self, message: Message, piece: Piece, number: int, ordinal: int) -> None:
-        tool, call_id = piece.tool, piece.call_id
-        if piece.kind is Kind.TOOL_CALL:
+        kind, tool, call_id = piece.kind, piece.tool, piece.call_id
+        if kind is _CALL:
             self._calls_tool[ordinal] = 1
             if call_id is not None:
                 self._tool_of[call_id] = tool
-        elif piece.kind is Kind.TOOL_RESULT and tool is None:
+        elif kind is _RESULT and tool is None:
             tool = self._tool_of.get(call_id or "")
-        elif piece.kind is Kind.SUMMARY and self._compactions:
+        elif kind is _SUMMARY and self._compactions:
             last = self._compactions[-1]
             if last.summary is None:
                 self._compactions[-1] = replace(last, summary=len(self.turns))
+        elif kind is _ANSWER and piece.final is None:
+            self._undeclared.add(len(self.turns))
+        shared = self._names.setdefault
+        model = message.model if piece.speaker is _MODEL else None
+        version, mode, personality = message.version, message.mode, message.personality
         self.turns.append(
+            # Positions first: with more than 15 keywords Python builds a dict for the call.
             Turn(
-                kind=piece.kind,
-                speaker=piece.speaker,
-                line=message.line,
-                row_turn=len(self._row_turn_lines),
-                step=self._step,
-                prompt=self._prompt,
-                message=ordinal,
-                segment=self._segment,
-                span=Span(message.span.offset, message.span.length, number),
-                chars=len(piece.text),
-                model=self._shared(message.model) if piece.speaker is Speaker.MODEL else None,
-                version=self._shared(message.version),
-                time=message.time,
-                tool=self._shared(tool),
+                kind,
+                piece.speaker,
+                message.line,
+                len(self._row_turn_lines),
+                self._step,
+                self._prompt,
+                ordinal,
+                self._segment,
+                Span(message.span.offset, message.span.length, number),
+                len(piece.text),
+                model and shared(model, model),
+                version and shared(version, version),
+                message.time,
+                tool and shared(tool, tool),
                 call_id=call_id,
                 is_error=piece.is_error,
-                final=bool(piece.final),
+                final=piece.final is True,
                 abandoned=message.abandoned,
                 quoted=piece.quoted,
                 broken_off=message.broken_off,
-                mode=self._shared(message.mode),
-                personality=self._shared(message.personality),
+                mode=mode and shared(mode, mode),
+                personality=personality and shared(personality, personality),
             )
         )
-        if piece.kind is Kind.ASSISTANT and piece.final is None:
-            self._undeclared.add(len(self.turns) - 1)
 
     def _join(self, id: str | None) -> tuple[int, bool]:
         """The ordinal of the message that this is a part of, and whether it is new."""
@@ -205,6 +226,3 @@ class Conversation:
         if id is not None:
             self._ordinal_of[id] = ordinal
         return ordinal, True
-
-    def _shared(self, name: str | None) -> str | None:
-        return name and self._names.setdefault(name, name)

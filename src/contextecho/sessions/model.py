@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -136,6 +136,8 @@ class Sidechain(msgspec.Struct, frozen=True, kw_only=True):
     path: Path  # the file that holds it (the session's own file for old clients)
     records: int
     models: tuple[str, ...] = ()
+    call_id: str | None = None  # of the tool call that started it
+    kind: str | None = None  # as declared: "Explore", "general-purpose", a name of the user's
 
 
 class Source(Protocol):
@@ -152,6 +154,16 @@ class Source(Protocol):
 
     def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """(line, raw record) for each physical line in the closed range that holds an object."""
+        ...
+
+
+@runtime_checkable
+class Spread(Protocol):
+    """What the source of a session offers beside `Source` if it lies in several files."""
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """All of them; `keep` takes these with the session's own."""
         ...
 
 

@@ -28,6 +28,8 @@ from contextecho.sessions.model import Content, Kind, Span, Turn
 from contextecho.sessions.stamp import Stamp, Stamped
 from contextecho.sessions.tally import Tally
 
+_OBJECTS = (dict, Struct)
+
 
 class Placed(Struct, gc=False):
     """A JSON value, the line (or number) it has in its file, and its bytes' place."""
@@ -38,43 +40,53 @@ class Placed(Struct, gc=False):
 
 
 def placed_lines(
-    file: BinaryIO, end: int, tally: Tally, is_record: Callable[[Any], bool], keys: Sequence[str]
+    file: BinaryIO,
+    end: int,
+    tally: Tally,
+    is_record: Callable[[Any], bool],
+    keys: Sequence[str],
+    decode: Callable[[bytes], Any] = decode_json,
 ) -> Iterator[Placed]:
     """The objects of a file of JSON lines, up to byte `end`; the rest is counted.
 
     Of a broken line the whole records are saved that begin with one of `keys` and are
     records by `is_record`. A line that reaches beyond `end` is still being written.
+    `decode` gives a dictionary or a struct for an object, and `BROKEN` for no JSON.
     """
     offset = 0
     for number, line in enumerate(file, 1):
         line = line[: end - offset]
         if not line:
             return
-        value = decode_json(line)
-        if isinstance(value, dict):
+        value = decode(line)
+        if isinstance(value, _OBJECTS):
             yield Placed(number, Span(offset, len(line)), value)
-        elif value is not BROKEN:
-            tally.add("not a JSON object", number)
-        elif line.strip():
-            yield from _mended(line, number, offset, tally, is_record, keys)
+        else:
+            yield from salvaged(value, line, number, offset, tally, is_record, keys, decode)
         offset += len(line)
 
 
-def _mended(
+def salvaged(
+    value: Any,
     line: bytes,
     number: int,
     offset: int,
     tally: Tally,
     is_record: Callable[[Any], bool],
     keys: Sequence[str],
+    decode: Callable[[bytes], Any] = decode_json,
 ) -> Iterator[Placed]:
-    saved = False
-    for start, data in mend_line(line, is_record, keys):
-        value = decode_json(data)
-        if isinstance(value, dict):
-            saved = True
-            yield Placed(number, Span(offset + start, len(data)), value)
-    tally.add("broken line, records saved" if saved else "broken line", number)
+    """The whole records in a line at byte `offset` whose `value` is no object; it is counted."""
+    if value is not BROKEN:
+        tally.add("not a JSON object", number)
+    elif line.strip():
+        saved = False
+        for start, data in mend_line(line, is_record, keys):
+            value = decode(data)
+            if isinstance(value, _OBJECTS):
+                saved = True
+                yield Placed(number, Span(offset + start, len(data)), value)
+        tally.add("broken line, records saved" if saved else "broken line", number)
 
 
 class Document:
@@ -87,10 +99,13 @@ class Document:
         self._text = data.decode("utf-8", "surrogateescape")
 
     def value(self, *keys: str) -> Any:
-        """The value under these keys, or `BROKEN`."""
+        """The value under these keys, or `BROKEN`; one nested too deeply to mend is, too."""
         position = self._find(keys)
         found = None if position is None else value_at(self._text, position)
-        return BROKEN if found is None else scrub(found[0])
+        try:
+            return BROKEN if found is None else scrub(found[0])
+        except RecursionError:
+            return BROKEN
 
     def has_array(self, *keys: str) -> bool:
         """Whether there is an array under these keys (without keys: the document itself)."""

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
+from contextecho.sessions import packed
 from contextecho.sessions.foreign import looks_like
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Session, name_of
@@ -36,23 +37,29 @@ def read_session(name: str | PathLike[str], *, format: str | None = None) -> Ses
     """
     path, member = split_name(name)
     with _failing_readably(path):
-        reader = _reader(path, format)
-        if is_single(reader):
-            if member is not None:
-                raise SessionError("holds one session only", where=str(path), todo="name the file")
-            return reader.read(path)
-        names = reader.members(path)
-        if member is None and len(names) > 1:
-            raise SessionError(
-                f"holds {len(names):,} sessions",
-                where=str(path),
-                todo=f"name one of them, as in {name_of(path, names[0])}; "
-                f"contextecho sessions list {path} shows them",
-            )
-        if member not in (None, *names):
-            raise SessionError("holds no such session", where=name_of(path, member))
-        session = reader.read_member(path, member or names[0])
-        return replace(session, member=member) if len(names) > 1 else session
+        with packed.plain(path) as plain:
+            session = _read(plain, member, format)
+        return packed.holding_copy(session, path)
+
+
+def _read(path: Path, member: str | None, format: str | None) -> Session:
+    reader = _reader(path, format)
+    if is_single(reader):
+        if member is not None:
+            raise SessionError("holds one session only", where=str(path), todo="name the file")
+        return reader.read(path)
+    names = reader.members(path)
+    if member is None and len(names) > 1:
+        raise SessionError(
+            f"holds {len(names):,} sessions",
+            where=str(path),
+            todo=f"name one of them, as in {name_of(path, names[0])}; "
+            f"contextecho sessions list {path} shows them",
+        )
+    if member not in (None, *names):
+        raise SessionError("holds no such session", where=name_of(path, member))
+    session = reader.read_member(path, member or names[0])
+    return replace(session, member=member) if len(names) > 1 else session
 
 
 def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]:
@@ -60,9 +67,9 @@ def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]
 
     Raises `SessionError`, whatever the bytes are.
     """
-    with _failing_readably(path):
-        reader = _reader(path, format)
-        names = () if is_single(reader) else reader.members(path)
+    with _failing_readably(path), packed.plain(path) as plain:
+        reader = _reader(plain, format)
+        names = () if is_single(reader) else reader.members(plain)
         return names if len(names) > 1 else (None,)
 
 
@@ -122,8 +129,11 @@ def _failing_readably(path: Path) -> Iterator[None]:
 
 def format_of(path: Path) -> str | None:
     """The name of the format that a file is written in. Raises `OSError`."""
-    reader = _fitting(path, _read_head(path))
-    return reader.NAME if reader is not None else None
+    if packed.is_packed(path):
+        found = next((r for r in readers() if r.sniff(packed.head_of(path, _HEAD))), None)
+    else:
+        found = _fitting(path, _read_head(path))
+    return found.NAME if found is not None else None
 
 
 def _read_head(path: Path) -> bytes:

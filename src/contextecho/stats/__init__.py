@@ -23,6 +23,7 @@ __all__ = [
     "Pairs",
     "PermutationResult",
     "PublishedEstimate",
+    "RankShift",
     "RatioEstimate",
     "Unit",
     "agreement",
@@ -44,6 +45,7 @@ __all__ = [
     "published_ratio",
     "ratio_of_means",
     "sign_flip_p",
+    "stratified_rank_shift",
 ]
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     )
     from contextecho.stats.ratio import RatioEstimate, geometric_ratio, ratio_of_means
     from contextecho.stats.separation import AucEstimate, auc, auc_by_chance
+    from contextecho.stats.stratified import RankShift, stratified_rank_shift
     from contextecho.stats.units import Unit
 else:
     _HOMES = {
@@ -86,6 +89,7 @@ else:
         ),
         "ratio": ("RatioEstimate", "geometric_ratio", "ratio_of_means"),
         "separation": ("AucEstimate", "auc", "auc_by_chance"),
+        "stratified": ("RankShift", "stratified_rank_shift"),
         "units": ("Unit",),
     }
 

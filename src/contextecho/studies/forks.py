@@ -26,6 +26,7 @@ from contextecho.contexts import (
     take_snapshot,
 )
 from contextecho.sessions import Session
+from contextecho.studies.conditions import condition_notes, under_conditions
 from contextecho.studies.model import Study
 
 _THIN = 0.5
@@ -63,7 +64,8 @@ def take_forks(
     contexts: dict[str, Context] = {}
     tokens: dict[str, int] = {}
     ratios: dict[str, float] = {}
-    for position in choice.positions:
+    positions = under_conditions(session, choice.positions)
+    for position in positions:
         snapshot = take_snapshot(
             session,
             position,
@@ -98,6 +100,7 @@ def take_forks(
         counter=counter.name,
         notes=(
             *choice.notes,
+            *condition_notes(positions),
             *_system_notes(session, protocol, system),
             *_notes(snapshots, ratios, budget or protocol.budget, protocol.budget_unit),
         ),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from contextecho.cli.sessions import checking, listing, showing
+from contextecho.cli.sessions import checking, converting, keeping, listing, showing
 
 
 @click.group()
 def command() -> None:
-    """List, show and check the sessions on this machine."""
+    """List, show, check, keep and convert the sessions on this machine."""
 
 
-for part in (listing, showing, checking):
+for part in (listing, showing, checking, keeping, converting):
     command.add_command(part.command)

@@ -12,7 +12,7 @@ from contextecho.cli.printing import print_json, say_next
 from contextecho.cli.sessions.tables import COUNTS, number, print_table, size
 
 if TYPE_CHECKING:
-    from contextecho.sessions import Compaction, Session
+    from contextecho.sessions import Compaction, Session, Sidechain
 
 
 @click.command("show")
@@ -42,10 +42,7 @@ def _document(session: Session) -> dict[str, Any]:
         "models": session.models,
         "versions": session.versions,
         "compactions": [msgspec.to_builtins(c) for c in session.compactions],
-        "sidechains": [
-            {"agent_id": s.agent_id, "path": str(s.path), "records": s.records, "models": s.models}
-            for s in session.sidechains
-        ],
+        "sidechains": [_sidechain(s) for s in session.sidechains],
         "skipped": [msgspec.to_builtins(s) for s in session.skipped],
     }
 
@@ -69,11 +66,23 @@ def _print_session(session: Session) -> None:
         heads = ("kind", "trigger", "tokens before", "after", "line", "row turn", "step", "prompt")
         print_table(heads, [_compaction(c) for c in session.compactions], right=heads[2:])
     if session.sidechains:
-        agents = [(s.agent_id, str(s.records), ", ".join(s.models)) for s in session.sidechains]
-        print_table(("sub-agent", "records", "models"), agents, right=("records",))
+        columns = ("sub-agent", "kind", "records", "models", "started by")
+        print_table(columns, [_agent(s) for s in session.sidechains], right=("records",))
     if session.skipped:
         left_out = [(s.reason, str(s.count), str(s.first_line)) for s in session.skipped]
         print_table(("not in the turns", "times", "first line"), left_out, right=("times",))
+
+
+def _sidechain(agent: Sidechain) -> dict[str, Any]:
+    """Everything about a sub-agent; its path as text."""
+    import msgspec
+
+    return msgspec.structs.asdict(agent) | {"path": str(agent.path)}
+
+
+def _agent(agent: Sidechain) -> tuple[str, ...]:
+    models = ", ".join(agent.models)
+    return (agent.agent_id, agent.kind or "-", str(agent.records), models, agent.call_id or "-")
 
 
 def _compaction(event: Compaction) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from contextecho.sessions.chat_parts import string, text_of, tool_calls
 from contextecho.sessions.conversation import Conversation, Message, Piece
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Kind, Session, Speaker
@@ -24,17 +25,16 @@ NAME: Final = "chat"
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _INSTRUCTIONS: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
-_SPOKEN: Final = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
 def sniff(head: bytes) -> bool:
     """Whether the file begins with a message that has a role and content."""
-    if _is_message(decode_json(_first_line(head))):
+    if is_message(decode_json(_first_line(head))):
         return True
     document = Document(head)
     where = _array(document)
     found = () if where is None else document.elements(*where, tally=Tally())
-    return any(_is_message(placed.value) for placed in found)
+    return any(is_message(placed.value) for placed in found)
 
 
 def members(path: Path) -> list[str]:
@@ -48,7 +48,7 @@ def read_member(path: Path, member: str) -> Session:
     """Index one conversation. Raises `SessionError` if no model speaks in it."""
     with path.open("rb") as file:
         stamp = Stamp.of(file)
-        source = PlacedSource(path, stamp, _pieces)
+        source = PlacedSource(path, stamp, pieces_of)
         conversation = Conversation()
         for found in _messages(file, stamp.size, member, conversation):
             source.place(found)
@@ -62,13 +62,13 @@ def _messages(
     """The messages of one conversation, placed; what is none is counted."""
     first = _first_line(file.read(end))
     file.seek(0)
-    if _is_message(decode_json(first)):
-        found = placed_lines(file, end, conversation.tally, _is_message, ("role", "content"))
+    if is_message(decode_json(first)):
+        found = placed_lines(file, end, conversation.tally, is_message, ("role", "content"))
     else:
         document = _one_line(file, int(member)) if _holds(first) else Document(file.read(end))
         found = document.elements(*_array(document) or (), tally=conversation.tally)
     for placed in found:
-        if _is_message(placed.value):
+        if is_message(placed.value):
             yield placed
         else:
             conversation.tally.add("not a message", placed.line)
@@ -98,10 +98,10 @@ def _holds(line: bytes) -> bool:
     """Whether a line is a whole conversation by itself."""
     value = decode_json(line)
     messages = value.get("messages") if isinstance(value, dict) else value
-    return isinstance(messages, list) and any(map(_is_message, messages))
+    return isinstance(messages, list) and any(map(is_message, messages))
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
     """Whether this is a chat message: a known role, and something said or called."""
     return (
         isinstance(value, dict)
@@ -114,7 +114,7 @@ def _is_message(value: Any) -> bool:
 def _say(conversation: Conversation, found: Placed) -> None:
     """Take in one message; the instructions before anything is said are the system prompt."""
     role, model = found.value["role"], found.value.get("model")
-    pieces = _pieces(found.value)
+    pieces = pieces_of(found.value)
     if role in _INSTRUCTIONS and not conversation.turns:
         conversation.system += [piece.text for piece in pieces]
         return
@@ -122,58 +122,21 @@ def _say(conversation: Conversation, found: Placed) -> None:
     conversation.say(Message(line=found.line, span=found.span, pieces=pieces, model=model))
 
 
-def _pieces(message: dict[str, Any]) -> list[Piece]:
+def pieces_of(message: dict[str, Any]) -> list[Piece]:
     """The pieces of a message, in the order in which they were produced."""
     role = message["role"]
-    text, images = _text(message.get("content"))
+    text, images = text_of(message.get("content"))
     if role in _RESULTS:
-        call_id, name = _string(message, "tool_call_id"), _string(message, "name")
+        call_id, name = string(message, "tool_call_id"), string(message, "name")
         return [Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, images)]
     if role != "assistant":
         speaker = Speaker.HARNESS if role in _INSTRUCTIONS else Speaker.HUMAN
         said = text.strip() or images
         return [Piece(Kind.USER, speaker, text, images=images)] if said else []
     pieces = []
-    thought = _string(message, "reasoning_content") or _string(message, "reasoning")
+    thought = string(message, "reasoning_content") or string(message, "reasoning")
     if thought:
         pieces.append(Piece(Kind.THINKING, Speaker.MODEL, thought))
     if text.strip():
         pieces.append(Piece(Kind.ASSISTANT, Speaker.MODEL, text))
-    return [*pieces, *_calls(message)]
-
-
-def _calls(message: dict[str, Any]) -> Iterator[Piece]:
-    """Tool calls, in the present form and the old one."""
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict) and isinstance(call.get("function"), dict):
-            yield _call(call["function"], _string(call, "id"))
-    if isinstance(message.get("function_call"), dict):
-        yield _call(message["function_call"], None)
-
-
-def _call(function: dict[str, Any], call_id: str | None) -> Piece:
-    arguments = _string(function, "arguments") or ""
-    return Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, _string(function, "name"), call_id)
-
-
-def _text(content: Any) -> tuple[str, int]:
-    """The text of a message's content, and how many pictures and files it leaves out."""
-    if isinstance(content, str):
-        return content, 0
-    blocks = content if isinstance(content, list) else []
-    texts = [block for block in blocks if isinstance(block, str)]
-    images = 0
-    for block in blocks:
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") in _SPOKEN:
-            texts.append(_string(block, "text") or _string(block, "refusal") or "")
-        else:
-            images += 1
-    return "\n".join(texts), images
-
-
-def _string(value: dict[str, Any], key: str) -> str | None:
-    found = value.get(key)
-    return found if isinstance(found, str) else None
+    return [*pieces, *tool_calls(message)]

@@ -7,6 +7,7 @@ the conversation. What each module knows:
     records     the fields we look at          parts       what a record says
     speakers    human or client                queue       messages typed meanwhile
     branches    rewinds, repeated records      compactions boundaries and summaries
+    asides      what it says beside that       declared    mode and personality
     entries     what one line is worth         sidechains  sub-agents
     assembly    all of it, in one pass         ahead       two processes for large files
 """
@@ -29,7 +30,6 @@ from contextecho.sessions.readers.claude_code.ahead import (
 from contextecho.sessions.readers.claude_code.assembly import Assembly
 from contextecho.sessions.readers.claude_code.entries import read_entries
 from contextecho.sessions.readers.claude_code.records import is_record, is_row
-from contextecho.sessions.readers.claude_code.sidechains import sidechains_beside
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
 from contextecho.sessions.stamp import Stamp
 from contextecho.sessions.tally import Tally
@@ -66,9 +66,8 @@ def _read(path: Path, *, helped: bool) -> Session:
         for entry in entries:
             assembly.add(entry)
     turns, compactions = assembly.finish()
-    inside = tuple(assembly.sidechains.sidechains(path))
     if not turns or not turns[-1].step:
-        raise _no_conversation(path, assembly, sidechains=len(inside))
+        raise _no_conversation(path, assembly, sidechains=assembly.sidechains.inside)
     session_id = assembly.session_id or make_visible(path.stem)
     return Session(
         id=session_id,
@@ -79,7 +78,7 @@ def _read(path: Path, *, helped: bool) -> Session:
         compactions=compactions,
         row_turn_lines=assembly.row_turn_lines,
         skipped=tally.skipped(),
-        sidechains=(*inside, *sidechains_beside(path, session_id)),
+        sidechains=assembly.sidechains.found(path, session_id),
         models=tuple(assembly.models),
         versions=tuple(assembly.versions),
         source=ClaudeCodeSource(path, stamp, line_offsets),

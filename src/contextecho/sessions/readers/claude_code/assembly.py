@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from contextecho.sessions.model import Compaction, Kind, Span, Turn
 from contextecho.sessions.readers.claude_code.branches import ANSWER, OTHER, PROMPT, Branches
 from contextecho.sessions.readers.claude_code.compactions import Compactions
+from contextecho.sessions.readers.claude_code.declared import Declared
 from contextecho.sessions.readers.claude_code.entries import UNREADABLE, Entry
 from contextecho.sessions.readers.claude_code.parts import (
     CALL,
@@ -29,7 +30,7 @@ from contextecho.sessions.readers.claude_code.parts import (
 from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
 from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA
 from contextecho.sessions.readers.claude_code.removal import Removal
-from contextecho.sessions.readers.claude_code.sidechains import Inside
+from contextecho.sessions.readers.claude_code.sidechains import Sidechains
 from contextecho.sessions.tally import Tally
 
 WITHDRAWN: Final = "answer that the client withdrew"
@@ -41,7 +42,7 @@ class Assembly:
     def __init__(self, tally: Tally) -> None:
         self.turns: list[Turn] = []
         self.row_turn_lines = array("I")
-        self.sidechains = Inside()
+        self.sidechains = Sidechains()
         # Each name once, by itself, in order of first use: turns share the strings.
         self.models: dict[str, str] = {}
         self.versions: dict[str, str] = {}
@@ -52,6 +53,7 @@ class Assembly:
         self._tally = tally
         self._branches = Branches()
         self._queue = MessageQueue()
+        self._declared = Declared()
         # session id -> message id -> ordinal
         self._ordinal_of: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._calls_tool = bytearray()  # by ordinal of the message
@@ -66,6 +68,8 @@ class Assembly:
         if entry.type == "progress":
             self._branches.add_other(entry.uuid, entry.parent_uuid)
             self._tally.add("progress", entry.line)
+            if entry.aside is not None:
+                self.sidechains.progressed(entry, entry.aside)
             return
         if entry.is_row_turn:
             self.row_turn_lines.append(entry.line)
@@ -74,7 +78,11 @@ class Assembly:
         if entry.is_sidechain:
             self.sidechains.add(entry)
             self._tally.add("sub-agent record", entry.line)
-        elif entry.type in CONVERSATION:
+            return
+        if entry.aside is not None:
+            self.sidechains.linked(entry.aside)
+            self._declared.take(entry.aside)
+        if entry.type in CONVERSATION:
             self._add_message(entry)
         elif entry.type == "queue-operation":
             self._add_queue_operation(entry)
@@ -141,24 +149,31 @@ class Assembly:
             self._add_user(entry)
 
     def _add_answer(self, entry: Entry) -> None:
+        if self._is_copy(entry):
+            self._branches.add_other(entry.uuid, entry.parent_uuid)
+            self._tally.add("repeated record", entry.line)
+            return
         ordinal, is_new = self._join(entry)
         move = ANSWER if is_new else OTHER
         self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), move)
-        model = entry.model
-        model = model and self.models.setdefault(model, model)
+        for name in (entry.parts[0].model, entry.model):
+            if name:
+                self.models.setdefault(name, name)
         self._step += is_new
         if entry.broken_off:
             self._broken_off.add(ordinal)
         self.compactions.answered()
         for number, part in enumerate(entry.parts):
-            if self._is_repeat(ordinal, part):
+            if self._is_repeat(entry.message_id or ordinal, part):
                 self._tally.add("repeated content block", entry.line)
                 continue
             if part.kind is CALL:
                 self._calls_tool[ordinal] = 1
                 if part.call_id:
                     self._open_calls[part.call_id] = part.call_id, part.tool
-            self._append(entry, part, _span(entry, number), ordinal, model)
+            model = part.model or entry.model
+            shared = model and self.models.setdefault(model, model)
+            self._append(entry, part, _span(entry, number), ordinal, shared)
 
     def _add_user(self, entry: Entry) -> None:
         is_prompt = has_result = False
@@ -260,6 +275,8 @@ class Assembly:
                 call_id=part.call_id,
                 is_error=part.is_error,
                 quoted=part.quoted,
+                mode=self._declared.mode,
+                personality=self._declared.personality,
             )
         )
 
@@ -278,9 +295,16 @@ class Assembly:
         self._calls_tool.append(0)
         return len(self._calls_tool) - 1
 
-    def _is_repeat(self, ordinal: int, part: Part) -> bool:
-        """Whether the joined message already holds this very part."""
-        key = hash((ordinal, part.said))
+    def _is_copy(self, entry: Entry) -> bool:
+        """Whether another session in this file holds all of it: a resume copies what was said."""
+        own = entry.message_id
+        if own is None or own in self._ordinal_of[entry.session_id or ""]:
+            return False
+        return all(hash((own, part.said)) in self._said for part in entry.parts)
+
+    def _is_repeat(self, message: str | int, part: Part) -> bool:
+        """Whether the message, by its id or its ordinal, already holds this very part."""
+        key = hash((message, part.said))
         if key in self._said:
             return part.said != NOTHING_SAID
         self._said.add(key)

@@ -15,12 +15,14 @@ from typing import BinaryIO, Final
 from msgspec import Struct
 
 from contextecho.sessions.jsontext import BROKEN, mend_line
+from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, progress_of
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (
     CompactMetadata,
     Record,
     decode_record,
     is_record,
+    text_in,
 )
 
 SYNTHETIC: Final = "<synthetic>"
@@ -54,6 +56,7 @@ class Entry(Struct, array_like=True, gc=False):
     operation: str | None = None
     withdraws: tuple[str, ...] = ()  # records whose words of the model this one takes back
     broken_off: bool = False  # an answer that the client aborted in mid-stream
+    aside: Aside | None = None  # what it says beside the conversation
 
 
 def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int]) -> Iterator[Entry]:
@@ -83,7 +86,10 @@ def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int])
 def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
     """What the index keeps of a record."""
     entry = Entry(line, offset, length, record.type, record.uuid, record.parent_uuid)
-    if record.type == "progress":  # a third of many files: nothing more to look at
+    if record.type == "progress":  # a third of many files, and only a sub-agent's is looked at
+        if progress := progress_of(record.data):
+            entry.agent_id, entry.model = progress.agent_id, progress.model
+            entry.aside = progress.aside(record.parent_tool_use_id)
         return entry
     message = record.message
     entry.is_row_turn = _is_row_turn(record)
@@ -96,6 +102,8 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
         entry.model = message.model
     if not entry.is_sidechain:
         _look_inside(entry, record)
+    elif record.parent_uuid is None:
+        entry.aside = Aside(prompt=asked(text_in(message)))
     return entry
 
 
@@ -104,6 +112,7 @@ def _look_inside(entry: Entry, record: Record) -> None:
     entry.version = record.version
     entry.time = _seconds(record.timestamp)
     entry.parts = parts_of(record, entry.unknown)
+    entry.aside = aside_of(record, entry.parts)
     for part in entry.parts:
         part.forget()
     if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
@@ -160,7 +169,11 @@ def _left_out(record: Record, parts: list[Part]) -> str:
         return "API error shown as assistant text"
     if record.type == "assistant" and message.model == SYNTHETIC:
         return "synthetic assistant text"
-    return "" if parts else "message with nothing but blanks"
+    if parts:
+        return ""
+    if not isinstance(message.content, str) and any(b.type == "fallback" for b in message.content):
+        return "notice that another model took over"
+    return "message with nothing but blanks"
 
 
 def _seconds(time: datetime | None) -> float | None:

@@ -40,7 +40,7 @@ NOTHING_SAID: Final = hash("")
 
 _HEAD: Final = 64  # bytes of a result that show whether it must be decoded
 _PICTURES: Final = frozenset({"image", "document"})
-_SILENT: Final = frozenset({"tool_reference", "fallback"})  # known, and no part of what is said
+_SILENT: Final = frozenset({"tool_reference"})  # known, and no part of what is said
 
 
 class Part(Struct, array_like=True, gc=False):
@@ -57,6 +57,7 @@ class Part(Struct, array_like=True, gc=False):
     quoted: bool = False  # human words that the result before already carries
     chars: int = 0  # of the text; bytes of what is kept as written, a string's quotes left out
     said: int = 0  # hash of the call's id, else of the text
+    model: str | None = None  # who said it, where the record's model is another
 
     def forget(self) -> None:
         """Drop the content, and keep how long it was and what it hashes to.
@@ -106,6 +107,9 @@ def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
             case "thinking" | "redacted_thinking":
                 # No text means "not recorded", not "did not think": the part stays.
                 parts.append(Part(THOUGHT, MODEL, block.thinking or ""))
+            case "fallback":  # another model goes on; what was said so far was said by this one
+                for part in parts:
+                    part.model = part.model or (block.before.model if block.before else None)
             case other if other not in _SILENT:
                 unknown.append(other)
     return parts

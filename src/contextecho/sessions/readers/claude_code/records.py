@@ -22,6 +22,12 @@ NOTHING: Final = Raw()
 T = TypeVar("T", bound=Struct)
 
 
+class Model(Struct, gc=False):
+    """A model, as a `fallback` block names it."""
+
+    model: str | None = None
+
+
 class Block(Struct, gc=False):
     """One content block of a message."""
 
@@ -34,6 +40,8 @@ class Block(Struct, gc=False):
     tool_use_id: str | None = None
     content: Raw = NOTHING  # of a tool result: most of what is said, and rarely looked at
     is_error: bool | None = None
+    # Of a fallback: who spoke before.
+    before: Model | None = msgspec.field(default=None, name="from")
 
 
 class Message(Struct, gc=False):
@@ -83,6 +91,7 @@ class Attachment(Struct, gc=False, rename="camel"):
     command_mode: str | None = None
     origin: Origin | None = None
     is_meta: bool | None = None
+    style: str | None = None  # of an output style
 
 
 class Record(Struct, gc=False, rename="camel"):
@@ -100,6 +109,8 @@ class Record(Struct, gc=False, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    turn_companion: bool | None = None  # goes along with a human's message, and is none
     is_api_error_message: bool | None = None
     is_aborted_mid_stream: bool | None = None
     supersedes_uuids: tuple[str, ...] | None = None
@@ -112,6 +123,11 @@ class Record(Struct, gc=False, rename="camel"):
     compact_metadata: CompactMetadata | None = None
     microcompact_metadata: CompactMetadata | None = None
     attachment: Attachment | None = None
+    permission_mode: str | None = None
+    mode: str | None = None
+    agent_setting: str | None = None
+    parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
+    data: Raw = NOTHING  # of a progress record
     operation: str | None = None  # of a queue operation
     content: Raw = NOTHING  # of a queue operation: what was typed
 
@@ -120,9 +136,10 @@ CONVERSATION: Final = frozenset({"user", "assistant"})
 METADATA: Final = frozenset(
     {
         *("agent-color", "agent-name", "agent-setting", "ai-title", "atis-latch"),
-        *("bridge-session", "custom-title", "file-history-delta", "file-history-snapshot"),
-        *("frame-link", "last-prompt", "mode", "permission-mode", "pr-link", "relocated"),
-        *("result", "started", "summary", "worktree-state"),
+        *("bridge-session", "continued-in", "cost-state", "custom-title", "file-history-delta"),
+        *("file-history-snapshot", "frame-link", "history-suppression", "last-prompt", "mode"),
+        *("permission-mode", "pr-link", "relocated", "result", "started", "summary"),
+        *("task-summary", "worktree-state"),
     }
 )
 KNOWN: Final = CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
@@ -146,6 +163,14 @@ def decode_blocks(data: Raw) -> list[Block]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         items = decode_json(data)
         return [_fit_block(item) for item in items] if isinstance(items, list) else []
+
+
+def text_in(message: Message | None) -> str:
+    """The texts of a message, line by line."""
+    content = message.content if message is not None else None
+    if isinstance(content, str):
+        return content
+    return "\n".join(block.text for block in content or () if block.type == "text" and block.text)
 
 
 def is_record(value: Any) -> bool:

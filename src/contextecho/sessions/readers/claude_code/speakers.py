@@ -55,8 +55,8 @@ _REJECTION_NOTE = re.compile(
     r"\s*Note: The user's next message may contain a correction.*", re.DOTALL
 )
 _CLARIFY = "The user wants to clarify these questions."  # the client's words, not the human's
-_ANSWERED = "User has answered your questions:"
-_MARKS: Final = tuple(b'"' + mark[:8].encode() for mark in (_REJECTION, _ANSWERED))
+_ANSWERED = ("User has answered your questions:", "Your questions have been answered:")
+_MARKS: Final = tuple(b'"' + mark[:8].encode() for mark in (_REJECTION, *_ANSWERED))
 _ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now)', re.DOTALL)
 
 
@@ -90,12 +90,14 @@ def speak(record: Record, text: str) -> tuple[Speaker, str]:
 
 
 def _is_human(record: Record) -> bool:
-    """Whether the flags of a record leave its words to the human."""
+    """Whether the flags of a record leave its words to the human, as the client itself judges."""
+    if record.is_meta or record.is_visible_in_transcript_only or record.turn_companion:
+        return False
+    if record.plan_content is not None:
+        return False
     if record.origin is not None and record.origin.kind is not None:
         return record.origin.kind == "human"
-    if record.prompt_source:
-        return record.prompt_source != "system"
-    return not record.is_meta and record.plan_content is None
+    return record.prompt_source != "system"
 
 
 def strip_preamble(text: str) -> str:

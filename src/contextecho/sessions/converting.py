@@ -1,0 +1,94 @@
+"""Writing a session in another format, whole or not at all.
+
+The one thing to know: the file is written beside its place and then given its name, so
+that what stood there, and was to be replaced, stays until the new file is complete. It
+holds private text, so that only its owner can read it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from contextecho.errors import UsageError
+from contextecho.sessions.inspect_log import write_eval, write_json
+from contextecho.sessions.model import Session
+from contextecho.sessions.normalised import lines_of
+
+FORMATS: Final = ("jsonl", "inspect")
+_BY_SUFFIX: Final = {".jsonl": "jsonl", ".eval": "inspect"}
+
+Write = Callable[[Session, BinaryIO], None]
+
+
+def convert_session(
+    session: Session, path: Path, *, to: str | None = None, force: bool = False
+) -> Path:
+    """Write the session to `path`; without `to`, the file name decides between the `FORMATS`.
+
+    An Inspect log is one JSON document where the name ends in `.json`, else the zip file
+    `.eval`. Raises `UsageError` for a name that says nothing, for a file that is there
+    (unless `force`), and for a place that cannot be written; `SessionError` when the
+    session's own file changed since it was read.
+    """
+    write = _writer(path, to)
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device
+            with path.open("wb") as file:
+                write(session, file)
+        else:
+            _write_whole(session, path, write, force=force)
+    except OSError as error:
+        raise UsageError(
+            f"cannot be written: {(error.strerror or 'unknown reason').lower()}",
+            where=str(path),
+            todo="name a file in a folder that exists and can be written",
+        ) from error
+    return path
+
+
+def write_lines(session: Session, file: BinaryIO) -> None:
+    """Write the session as normalised JSON lines. Raises `SessionError` when its file changed."""
+    file.writelines(lines_of(session))
+
+
+def _writer(path: Path, to: str | None) -> Write:
+    to = to or _BY_SUFFIX.get(path.suffix.lower())
+    if to == "jsonl":
+        return write_lines
+    if to == "inspect":
+        return write_json if path.suffix.lower() == ".json" else write_eval
+    raise UsageError(
+        f"no such format: {to}" if to else "the file name does not say which format to write",
+        where=str(path),
+        todo=f"end it in {' or '.join(_BY_SUFFIX)}, or give one of {', '.join(FORMATS)}",
+    )
+
+
+def _write_whole(session: Session, path: Path, write: Write, *, force: bool) -> None:
+    target = Path(os.path.realpath(path))
+    if not force:
+        _refuse_existing(target, path)
+    number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    beside = Path(name)
+    try:
+        with os.fdopen(number, "wb") as file:
+            write(session, file)
+        if not force:
+            _refuse_existing(target, path)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _refuse_existing(target: Path, path: Path) -> None:
+    if target.exists():
+        raise UsageError(
+            "is there already, and is not overwritten",
+            where=str(path),
+            todo="name another file, or give --force",
+        )

@@ -1,0 +1,257 @@
+"""Keeping a session before its client deletes it: packed, verified, never overwritten.
+
+The one thing to know: each state of a session is a folder of its own, named by when the
+file changed last and by a hash of everything in it, so that the same content is kept
+once and a session that went on is kept beside what it was:
+
+    FOLDER/<project>/<file>/<changed>-<hash>/<file>.zst       and its sub-agents, packed
+                                             manifest.json    where from, hashes, sizes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import BinaryIO, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from contextecho.errors import SessionError
+from contextecho.sessions.jsontext import scrub
+from contextecho.sessions.model import Session, Spread, name_of
+from contextecho.sessions.packed import MANIFEST, is_packed, unpacked_parts
+from contextecho.sessions.reading import members_of, read_session, split_name
+from contextecho.sessions.rows import copy_rows, is_database
+from contextecho.sessions.stamp import Stamp, unreadable
+from contextecho.untrusted import make_visible
+
+FORMAT: Final = "contextecho.archive/1"
+_LEVEL: Final = 10  # of zstd: a session of 300 MB takes seconds, and little is gained beyond
+_CHUNK: Final = 1 << 20
+_OWNER_ONLY: Final = 0o600
+
+
+class KeptFile(Struct, frozen=True):
+    """One file of a kept session, as it was."""
+
+    name: str  # beside the manifest, with slashes; `.zst` follows it there
+    sha256: str
+    bytes: int
+    packed_bytes: int
+    modified_ns: int  # since 1970
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """What `manifest.json` says; the session's own file is the first."""
+
+    format: str
+    id: str
+    source_format: str
+    path: str  # where the session's file was
+    member: str | None  # of a database: whose rows these are
+    kept: str  # when, ISO 8601 in UTC
+    files: tuple[KeptFile, ...]
+
+
+class Kept(Struct, frozen=True):
+    """Where a session is kept now."""
+
+    path: Path  # of the session's own file, packed
+    manifest: Manifest
+    already: bool  # the same content was there before
+
+
+def default_folder() -> Path:
+    """Where sessions are kept unless another folder is named."""
+    from platformdirs import user_data_path
+
+    return user_data_path("contextecho", appauthor=False) / "sessions"
+
+
+def sessions_to_keep(name: Path) -> Iterator[Session]:
+    """The session that a name means; of a file that holds several, what keeps them all.
+
+    That is each session of a database, and any session of another file, which is kept
+    whole. Raises `SessionError`.
+    """
+    path, member = split_name(name)
+    if member is None:
+        members = members_of(path)
+        if len(members) == 1:
+            yield read_session(path)
+        elif is_database(path):
+            yield from (read_session(name_of(path, each)) for each in members)
+        else:
+            yield replace(_first_readable(path, members), member=None)
+    else:
+        session = read_session(name)
+        yield session if is_database(path) else replace(session, member=None)
+
+
+def keep_session(session: Session, folder: Path) -> Kept:
+    """Keep a session and what belongs to it below `folder`.
+
+    Raises `SessionError` when it is an archive already, or when a file cannot be read,
+    written, or read back as it was.
+    """
+    if is_packed(session.path):
+        raise SessionError("is packed already, and so kept", where=str(session.path))
+    place = folder / _plain(session.path.resolve().parent.name or "root") / _file_name(session)
+    try:
+        _make_private(place)
+        new = Path(mkdtemp(prefix=".keeping-", dir=place))
+        try:
+            return _keep(session, place, new)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)  # nothing is there once it has its name
+    except OSError as error:
+        raise unreadable(Path(error.filename or place), error) from None
+
+
+def _keep(session: Session, place: Path, new: Path) -> Kept:
+    """Pack everything in the folder `new`, then give that its name in one step."""
+    files = [_pack(source, new / name, name) for name, source in _files(session, new)]
+    digest = _digest(files)
+    before = next(
+        (found for found in place.glob(f"*-{digest}") if (found / MANIFEST).is_file()), None
+    )
+    if before is not None:
+        manifest = msgspec.json.decode((before / MANIFEST).read_bytes(), type=Manifest)
+        return Kept(before / f"{files[0].name}.zst", manifest, already=True)
+    manifest = Manifest(
+        format=FORMAT,
+        id=session.id,
+        source_format=session.format,
+        path=make_visible(os.path.abspath(session.path)),  # noqa: PTH100 (follows no link)
+        member=session.member,
+        kept=_iso(time.time()),
+        files=tuple(files),
+    )
+    text = msgspec.json.format(msgspec.json.encode(scrub(msgspec.to_builtins(manifest))), indent=1)
+    _write(new / MANIFEST, text + b"\n")
+    final = place / f"{_iso(files[0].modified_ns / 1e9).replace(':', '')}-{digest}"
+    new.rename(final)
+    return Kept(final / f"{files[0].name}.zst", manifest, already=False)
+
+
+def _first_readable(path: Path, members: Sequence[str | None]) -> Session:
+    """One session of a file that holds several. Raises the last one's `SessionError`."""
+    for member in members[:-1]:
+        with suppress(SessionError):
+            return read_session(name_of(path, member))
+    return read_session(name_of(path, members[-1]))
+
+
+def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
+    """(name in the archive, file) of the session itself and of all that belongs to it."""
+    path = session.path
+    if is_database(path):
+        rows = new / _file_name(session)
+        copy_rows(path, rows, {session.id, session.member or session.id})
+        changed = path.stat().st_mtime_ns
+        os.utime(rows, ns=(changed, changed))
+        try:
+            yield rows.name, rows
+        finally:
+            rows.unlink()
+        return
+    others = {sidechain.path for sidechain in session.sidechains}
+    if isinstance(session.source, Spread):
+        others |= set(session.source.files)
+    if session.format == "claude-code":  # sub-agents, and tools' long outputs
+        others |= {file for file in path.with_suffix("").rglob("*") if _is_own(file)}
+    others.discard(path)
+    root = Path(os.path.commonpath([file.parent for file in (path, *others)]))
+    for file in (path, *sorted(others)):
+        yield "/".join(map(_plain, file.relative_to(root).parts)), file
+
+
+def _is_own(file: Path) -> bool:
+    return file.is_file() and not file.is_symlink()
+
+
+def _pack(source: Path, target: Path, name: str) -> KeptFile:
+    """Pack a file as long as it is now, and read it back. Its time is kept, its mode is not."""
+    from contextecho.sessions.zstandard import zstd
+
+    packed = target.with_name(f"{target.name}.zst")
+    _make_private(packed.parent)
+    digest = hashlib.sha256()
+    with source.open("rb") as file:
+        stamp = Stamp.of(file)
+        with packed.open("xb") as raw, zstd.open(raw, "wb", level=_LEVEL) as written:
+            for part in _parts(file, stamp.size, source):
+                digest.update(part)
+                written.write(part)
+    packed.chmod(_OWNER_ONLY)
+    _flush(packed)
+    read_back = hashlib.sha256()
+    for part in unpacked_parts(packed):
+        read_back.update(part)
+    if read_back.digest() != digest.digest():
+        raise SessionError("was not written as it is: the disk may be failing", where=str(packed))
+    os.utime(packed, ns=(stamp.modified_ns, stamp.modified_ns))
+    return KeptFile(name, digest.hexdigest(), stamp.size, packed.stat().st_size, stamp.modified_ns)
+
+
+def _parts(file: BinaryIO, size: int, source: Path) -> Iterator[bytes]:
+    """`size` bytes of an open file; what a client appends meanwhile is for the next time."""
+    left = size
+    while left:
+        part = file.read(min(_CHUNK, left))
+        if not part:
+            raise SessionError(
+                "became shorter while it was read", where=str(source), todo="run the command again"
+            )
+        left -= len(part)
+        yield part
+
+
+def _digest(files: Sequence[KeptFile]) -> str:
+    """Twelve digits that name the content of all files together."""
+    said = [(file.name, file.sha256) for file in files]
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:12]
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner only."""
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    path.chmod(_OWNER_ONLY)
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    """To the disk: the client may delete the original the next moment."""
+    with path.open("rb") as file, suppress(OSError):  # some file systems cannot
+        os.fsync(file.fileno())
+
+
+def _file_name(session: Session) -> str:
+    """The name of the file; of a database, that of the session in it."""
+    if is_database(session.path):
+        return f"{_plain(session.member or session.id)}.db"
+    return _plain(session.path.name)
+
+
+def _plain(name: str) -> str:
+    """A name that can be part of a path anywhere."""
+    kept = "".join(c if c.isalnum() or c in "-_. +@" else "_" for c in make_visible(name))
+    return kept.strip(" .")[:150] or "_"
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,176 @@
+"""What a record says beside the conversation: sub-agents it starts or reports, modes it declares.
+
+The one thing to know: nearly every record says nothing of the kind, and then it has no `Aside`
+at all, so that the rest costs nothing. What an aside means for the session is decided from
+asides in file order, in `sidechains` and `declared`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from contextecho.sessions.readers.claude_code.parts import RESULT, Part
+from contextecho.sessions.readers.claude_code.records import Message, Record
+
+AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
+PERMISSION: Final = "permission"  # keys of `Aside.declares`
+PLAN: Final = "plan"
+MODE: Final = "mode"
+AGENT: Final = "agent"
+STYLE: Final = "style"
+
+_PLAN_MARKS: Final = {"plan_mode": "on", "plan_mode_exit": "off"}
+_TYPE_FIRST = re.compile(rb'\{\s*"type"\s*:\s*"(\w*)"')
+_AGENT_PROGRESS: Final = b"agent_progress"
+_AGENT_ID = re.compile(r"\bagentId: ([\w-]+)")
+_STYLE_SET = re.compile(r"Set output style to (?:\x1b\[\d*m)*([^\x1b\n<]+)")
+
+
+class Started(Struct, array_like=True, gc=False):
+    """A call that starts a sub-agent."""
+
+    call_id: str
+    kind: str | None = None
+    prompt: int = 0  # hash of what the sub-agent is asked
+
+
+class Aside(Struct, array_like=True):
+    """What one record says beside the conversation."""
+
+    declares: dict[str, str] = {}
+    starts: list[Started] = []
+    reports: list[tuple[str, str]] = []  # (call, sub-agent) of results that name both
+    call_id: str | None = None  # of the call that started the sub-agent this record is about
+    message: str | None = None  # uuid of a sub-agent's message that the record carries
+    prompt: int = 0  # hash of what a sub-agent is asked, on the first record of it
+
+
+class _Input(Struct):
+    subagent_type: str | None = None
+    prompt: str | None = None
+
+
+class _Beside(Struct, rename="camel"):
+    agent_id: str | None = None
+
+
+class _Carried(Struct):
+    uuid: str | None = None
+    message: Message | None = None
+
+
+class Progress(Struct, rename="camel"):
+    """What a sub-agent did, as the main file is told while it works."""
+
+    type: str = ""
+    agent_id: str | None = None
+    prompt: str | None = None
+    message: _Carried | None = None
+
+    @property
+    def model(self) -> str | None:
+        """Who speaks in the message that it carries."""
+        carried = self.message and self.message.message
+        return carried.model if carried else None
+
+    def aside(self, call_id: str | None) -> Aside:
+        """What it says, of the sub-agent that `call_id` started."""
+        message = self.message.uuid if self.message else None
+        return Aside(call_id=call_id, message=message, prompt=asked(self.prompt))
+
+
+_decode_input = msgspec.json.Decoder(_Input).decode
+_decode_beside = msgspec.json.Decoder(_Beside).decode
+_decode_progress = msgspec.json.Decoder(Progress).decode
+
+
+def progress_of(data: Raw) -> Progress | None:
+    """The sub-agent's progress in a progress record's data; None for any other progress."""
+    first = _TYPE_FIRST.match(data)
+    if first is None:
+        if _AGENT_PROGRESS not in bytes(data):
+            return None
+    elif first[1] != _AGENT_PROGRESS:
+        return None
+    try:
+        progress = _decode_progress(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return progress if progress.type == _AGENT_PROGRESS.decode() and progress.agent_id else None
+
+
+def asked(prompt: str | None) -> int:
+    """Stands for what a sub-agent is asked, to find the call by it; 0 if that is not known."""
+    return hash(prompt.strip()) if prompt else 0
+
+
+def aside_of(record: Record, parts: Iterable[Part]) -> Aside | None:
+    """What a record of the main thread says beside the conversation, if anything."""
+    aside = Aside()
+    if record.type == "assistant":
+        aside.starts = [_started(part) for part in parts if part.tool in AGENT_TOOLS]
+    elif record.type == "user":
+        aside.reports = [
+            (part.call_id, agent)
+            for part in parts
+            if part.kind is RESULT and part.written is None and part.call_id
+            if (agent := _agent_reported(record, part))
+        ]
+        aside.declares = _declared_by_user(record, parts)
+    else:
+        aside.declares = _declared(record)
+    return aside if aside.declares or aside.starts or aside.reports else None
+
+
+def _started(part: Part) -> Started:
+    try:
+        given = _decode_input(part.written or b"{}")
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        given = _Input()
+    return Started(part.call_id or "", given.subagent_type, asked(given.prompt))
+
+
+def _agent_reported(record: Record, result: Part) -> str | None:
+    """The sub-agent whose result this is, from the structured side, else from its last words."""
+    try:
+        beside = _decode_beside(record.tool_use_result)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        beside = _Beside()
+    if beside.agent_id:
+        return beside.agent_id
+    named = _AGENT_ID.findall(result.text)
+    return named[-1] if named else None
+
+
+def _declared_by_user(record: Record, parts: Iterable[Part]) -> dict[str, str]:
+    declares = {}
+    if record.permission_mode:
+        declares[PERMISSION] = record.permission_mode
+    for part in parts:
+        if part.text.startswith("<local-command-stdout>") and (
+            style := _STYLE_SET.search(part.text)
+        ):
+            declares[STYLE] = style[1].strip()
+    return declares
+
+
+def _declared(record: Record) -> dict[str, str]:
+    match record.type:
+        case "permission-mode" if record.permission_mode:
+            return {PERMISSION: record.permission_mode}
+        case "mode" if record.mode:
+            return {MODE: record.mode}
+        case "agent-setting" if record.agent_setting:
+            return {AGENT: record.agent_setting}
+        case "attachment" if record.attachment is not None:
+            attachment = record.attachment
+            if attachment.type == "output_style" and attachment.style:
+                return {STYLE: attachment.style}
+            if mark := _PLAN_MARKS.get(attachment.type):
+                return {PLAN: mark}
+    return {}

@@ -1,0 +1,59 @@
+"""The mode and the personality that the client last declared.
+
+The one thing to know: nothing is guessed. Before the first declaration both are None, and what
+was declared holds from its record on, until the next.
+"""
+
+from __future__ import annotations
+
+from sys import intern
+from typing import Final
+
+from contextecho.sessions.readers.claude_code.asides import (
+    AGENT,
+    MODE,
+    PERMISSION,
+    PLAN,
+    STYLE,
+    Aside,
+)
+
+_PLANNING: Final = "plan"
+_ORDINARY: Final = "normal"  # what a `mode` record says when there is nothing to say
+
+
+class Declared:
+    """What holds at one point of the file."""
+
+    def __init__(self) -> None:
+        self.mode: str | None = None
+        self.personality: str | None = None
+        self._said: dict[str, str] = {}
+        self._permission_outside_plan: str | None = None
+
+    def take(self, aside: Aside) -> None:
+        """Take in what a record declares."""
+        said = self._said
+        said |= aside.declares
+        if said.pop(PLAN, None) is not None:
+            self._turn_plan(on=aside.declares[PLAN] == "on")
+        if said.get(PERMISSION, _PLANNING) != _PLANNING:
+            self._permission_outside_plan = said[PERMISSION]
+        if said.get(MODE) == _ORDINARY:
+            del said[MODE]
+        self.mode = _joined(said.get(PERMISSION), said.get(MODE))
+        self.personality = _joined(said.get(AGENT), said.get(STYLE))
+
+    def _turn_plan(self, *, on: bool) -> None:
+        """Plan mode begins, or ends: then what was declared before it holds again."""
+        if on:
+            self._said[PERMISSION] = _PLANNING
+        elif self._said.get(PERMISSION) == _PLANNING:
+            del self._said[PERMISSION]
+            if self._permission_outside_plan is not None:
+                self._said[PERMISSION] = self._permission_outside_plan
+
+
+def _joined(*names: str | None) -> str | None:
+    """The names that there are, as one; equal strings are one object, for turns to share."""
+    return intern(", ".join(given)) if (given := [name for name in names if name]) else None

@@ -1,0 +1,105 @@
+"""Reads the rollouts of Codex CLI and its editor extensions (JSON lines), 0.2x to 0.149.
+
+The one thing to know: the file holds the API's items and the client's events side by side,
+and both say everything; a forked session begins with a copy of another. What each module knows:
+
+    records    the fields we look at           pieces       what a line says
+    fragments  the client's words in a text    hearing      typed, or written by the client
+    replay     the copy in a fork              compactions  tokens, and what stayed
+    context    what holds beside the words     assembly     all of it, in one pass
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from contextecho.errors import SessionError
+from contextecho.sessions.conversation import Conversation, Piece
+from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.model import Session
+from contextecho.sessions.placed import PlacedSource, placed_lines
+from contextecho.sessions.readers.codex.assembly import Assembly
+from contextecho.sessions.readers.codex.pieces import pieces_of, typed_text
+from contextecho.sessions.readers.codex.records import (
+    Record,
+    decode_record,
+    is_record,
+    record_of,
+)
+from contextecho.sessions.stamp import Stamp
+from contextecho.untrusted import make_visible
+
+NAME: Final = "codex"
+_BUFFER: Final = 1 << 20
+_FIRST_KEYS: Final = ("timestamp", "type", "record_type")  # of a record behind the stub of another
+_MOST_LINES: Final = 64
+_MARKS: Final = (b'"payload"', b'"record_type"', b'"instructions"')
+_HEAD = re.compile(  # of a first line that is longer than what was read of it
+    rb'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,(?:\s*"ordinal"\s*:\s*\d+\s*,)?'
+    rb'\s*"type"\s*:\s*"session_meta"\s*,\s*"payload"\s*:\s*\{'
+)
+_TYPED: Final = (b'"user_message"', b'"UserMessage"')
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first lines hold one of this format."""
+    if _HEAD.match(head):
+        return True
+    lines = (line for line in head.split(b"\n", _MOST_LINES) if line.strip())
+    return any(is_record(decode_json(line)) for line in lines if any(m in line for m in _MARKS))
+
+
+def read(path: Path) -> Session:
+    """Index the file. Raises `SessionError` if it holds no conversation of its own."""
+    with path.open("rb", buffering=_BUFFER) as file:
+        stamp = Stamp.of(file)
+        source = PlacedSource(path, stamp, _pieces)
+        conversation = Conversation()
+        assembly = Assembly(conversation, events_tell=_events_tell(file, stamp.size))
+        file.seek(0)
+        lines = placed_lines(
+            file, stamp.size, conversation.tally, is_record, _FIRST_KEYS, decode_record
+        )
+        for placed in lines:
+            source.place(placed)
+            assembly.add(placed)
+    assembly.finish()
+    if assembly.copied and not conversation.turns:
+        raise SessionError(
+            "holds only a copy of another session's history",
+            where=str(path),
+            todo="give the file of the session that this is a fork of",
+        )
+    context = assembly.context
+    facts = {"id": make_visible(context.id)} if context.id else {}
+    return conversation.session(
+        path,
+        format=NAME,
+        bytes=stamp.size,
+        source=source,
+        cwd=context.cwd,
+        parent=context.parent,
+        **facts,
+    )
+
+
+def _pieces(value: Any) -> list[Piece]:
+    return pieces_of(record_of(value))
+
+
+def _events_tell(file: BinaryIO, end: int) -> bool:
+    """Whether an event says what a human typed: nearly always one of the first lines does."""
+    place = 0
+    for line in file:
+        place += len(line)
+        if place > end:
+            return False
+        if any(mark in line for mark in _TYPED):
+            record = decode_record(line)
+            if not isinstance(record, Record) or record.type != "event_msg":
+                continue
+            if record.payload is not None and typed_text(record.payload) is not None:
+                return True
+    return False

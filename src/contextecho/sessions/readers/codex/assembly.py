@@ -1,0 +1,255 @@
+"""Putting a rollout's lines together into a conversation.
+
+The one thing to know: everything is said twice. What the model said is taken from the API's
+items, what a human typed from the client's events (`hearing`); the other saying of each is
+left out and counted. Lines copied from another session (`replay`) are no part of this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from contextecho.sessions.conversation import Conversation, Message
+from contextecho.sessions.placed import Placed
+from contextecho.sessions.readers.codex.compactions import Texts, kept_texts, tokens_in
+from contextecho.sessions.readers.codex.context import Context
+from contextecho.sessions.readers.codex.fragments import cwd_in
+from contextecho.sessions.readers.codex.hearing import Hearing
+from contextecho.sessions.readers.codex.pieces import (
+    HUMAN,
+    MODEL,
+    RESULT,
+    TOOL,
+    odd_blocks,
+    pieces_of,
+    typed_text,
+)
+from contextecho.sessions.readers.codex.records import EVENTS, ITEMS, LINES, Payload, Record
+from contextecho.sessions.readers.codex.replay import Replay
+
+COPIED: Final = "copied from the session that this is a fork of"
+OTHERS: Final = "metadata of another session"
+SAID_TWICE: Final = "said again in an event"
+UNRECORDED: Final = "reasoning encrypted or not recorded"
+NO_SUMMARY: Final = "compaction summary encrypted or not recorded"
+NOT_KEPT: Final = "message kept by a compaction, no turn as it stands"
+CLIENT: Final = "client metadata"
+
+_SPEECH: Final = frozenset({"agent_message", "agent_reasoning", "agent_reasoning_raw_content"})
+_SPEECH_ITEMS: Final = frozenset({"AgentMessage", "Reasoning"})
+_BEGINNINGS: Final = frozenset({"task_started", "turn_started"})
+_STOPPED: Final = "aborted"  # how the client begins the result of a tool that it stopped
+
+
+class Assembly:
+    """Builds the index of a session, one line after the other."""
+
+    def __init__(self, conversation: Conversation, *, events_tell: bool) -> None:
+        """`events_tell`: whether any event of the file says what a human typed."""
+        self.context = Context()
+        self.copied = 0
+        self._conversation = conversation
+        self._turns = conversation.turns
+        self._tally = conversation.tally
+        self._hearing = Hearing(conversation.tally, self._say_to_model, events_tell)
+        self._replay = Replay()
+        self._texts = Texts()
+        self._prompts: list[int] = []  # first turns of those that a human typed, none abandoned
+        self._task_began = 0  # number of the first turn since
+        self._step = 0
+        self._in_step = False
+        self._tool_was_stopped = False  # says the last result
+        self._tokens: int | None = None  # in the context, as last counted
+        self._just_compacted = False
+        self._take: dict[str, Callable[[Placed, Payload], None]] = {
+            "response_item": self._add_item,
+            "event_msg": self._add_event,
+            "turn_context": self._set_context,
+            "compacted": self._compact,
+            "inter_agent_communication": self._give_to_model,
+        }
+
+    def add(self, placed: Placed) -> None:
+        """Take in the next line of the file."""
+        record: Record = placed.value
+        payload = record.payload
+        if payload is None:
+            self._tally.add(CLIENT if record.record_type else "line without content", placed.line)
+        elif record.type == "session_meta":
+            self._meet(placed, payload)
+        elif not self._replay.is_over and self._replay.is_copied(record):
+            self.copied += 1
+            self._tally.add(COPIED, placed.line)
+        elif record.type in self._take:
+            self._take[record.type](placed, payload)
+        else:
+            self._tally.add(CLIENT if record.type in LINES else _unknown(record.type), placed.line)
+
+    def finish(self) -> None:
+        """The file is at its end."""
+        self._hearing.flush()
+        if self.context.system:
+            self._conversation.system.append(self.context.system)
+
+    def _meet(self, placed: Placed, meta: Payload) -> None:
+        """Metadata: the session's own, or those of the session whose history is copied here."""
+        if self.context.id is None:
+            self.context.begin(meta)
+            self._hearing.by_human = not self.context.is_sub_agent
+            self._replay.begin(meta, placed.value)
+        elif not self.context.meet(meta):
+            self._tally.add(OTHERS, placed.line)
+            self._replay.meet()
+            return
+        self._tally.add(CLIENT, placed.line)
+
+    def _set_context(self, placed: Placed, payload: Payload) -> None:
+        self.context.turn(payload)
+        self._tally.add(CLIENT, placed.line)
+
+    def _add_item(self, placed: Placed, payload: Payload) -> None:
+        """Something that the model said, or was given."""
+        if payload.content or payload.output.__class__ is not str:
+            for kind in odd_blocks(payload):
+                self._tally.add(f"unknown content block: {kind}", placed.line)
+        pieces = pieces_of(placed.value)
+        if not pieces:
+            self._tally.add(_why_silent(payload), placed.line)
+        elif pieces[0].speaker is MODEL:
+            self._hearing.flush()
+            self._just_compacted = False
+            self._step += not self._in_step
+            self._in_step = True
+            self._conversation.say(self.context.message(placed, pieces, f"step {self._step}"))
+        elif pieces[0].speaker is TOOL:
+            self._hearing.flush()
+            self._in_step = False
+            self._tool_was_stopped = pieces[0].text.startswith(_STOPPED)
+            self._conversation.say(self.context.message(placed, pieces))
+        elif payload.type == "message" and payload.role == "user":
+            self._hearing.item(self.context.message(placed, pieces))
+            self._in_step = False
+        else:
+            self._give_to_model(placed, payload)
+
+    def _give_to_model(self, placed: Placed, _: Payload) -> None:
+        """Something that the client wrote for the model."""
+        self._in_step = False
+        self._say_to_model(self.context.message(placed, pieces_of(placed.value)), "")
+
+    def _say_to_model(self, message: Message, whole: str) -> None:
+        """Say a message with the role `user` or `developer`, and remember where its texts are."""
+        first = len(self._turns)
+        self._conversation.say(message)
+        for number, piece in enumerate(filter(None, message.pieces), first):
+            self._texts.add(piece.text, range(number, number + 1))
+            self.context.cwd = self.context.cwd or cwd_in(piece.text)
+        if whole and len(self._turns) > first + 1:
+            self._texts.add(whole, range(first, len(self._turns)))
+        if any(turn.speaker is HUMAN for turn in self._turns[first:]):
+            self._prompts.append(first)
+
+    def _add_event(self, placed: Placed, payload: Payload) -> None:
+        """What the client showed, or did."""
+        kind = payload.type
+        if kind == "token_count":
+            self._count_tokens(payload)
+            self._tally.add("token count", placed.line)
+        elif kind in _SPEECH or (payload.item and payload.item.type in _SPEECH_ITEMS):
+            self._tally.add(SAID_TWICE, placed.line)
+        elif (text := typed_text(payload)) is not None:
+            self._in_step = False
+            message = self.context.message(placed, pieces_of(placed.value))
+            self._hearing.event(message, kind, text)
+        elif pieces := pieces_of(placed.value):
+            self._hearing.flush()
+            self._conversation.say(self.context.message(placed, pieces))
+        else:
+            self._note(kind, payload)
+            known = kind in EVENTS or kind in _BEGINNINGS
+            self._tally.add("client event" if known else _unknown(kind), placed.line)
+
+    def _note(self, kind: str, payload: Payload) -> None:
+        """What an event does to the turns before it, and to those after it."""
+        if kind in _BEGINNINGS:
+            self._in_step = False
+            self._task_began = len(self._turns)
+        elif kind == "turn_aborted":
+            self._in_step = False
+            self._break_off()
+        elif kind == "thread_rolled_back":
+            self._roll_back(payload.num_turns or 0)
+
+    def _count_tokens(self, payload: Payload) -> None:
+        tokens = tokens_in(payload)
+        if tokens is None:
+            return
+        self._tokens = tokens
+        if self._just_compacted:
+            self._just_compacted = False
+            self._conversation.note(tokens_after=tokens)
+
+    def _compact(self, placed: Placed, payload: Payload) -> None:
+        """The client replaced the conversation by a summary, and by messages that it kept."""
+        self._hearing.flush()
+        self._in_step = False
+        self._just_compacted = True
+        self._conversation.compact(placed.line, tokens_before=self._tokens)
+        kept: set[int] = set()
+        for turns in self._texts.kept(kept_texts(payload)):
+            if turns is None:
+                self._tally.add(NOT_KEPT, placed.line)
+            kept.update(turns or ())
+        self._conversation.keep(sorted(kept))
+        pieces = pieces_of(placed.value)
+        if not pieces:
+            self._tally.add(NO_SUMMARY, placed.line)
+        self._conversation.say(self.context.message(placed, pieces))
+
+    def _break_off(self) -> None:
+        """The turn was stopped: so was the model's last message, unless it had come to its end.
+
+        It had, where a tool answered it by itself, or where the file says that it was final.
+        """
+        turns, last = self._turns, len(self._turns) - 1
+        while last >= self._task_began and turns[last].speaker is not MODEL:
+            if turns[last].kind is RESULT and not self._tool_was_stopped:
+                return
+            last -= 1
+        if last < self._task_began:
+            return
+        of_message = [
+            number
+            for number in range(self._task_began, last + 1)
+            if turns[number].message == turns[last].message
+        ]
+        if not any(turns[number].final for number in of_message):
+            for number in of_message:
+                turns[number] = replace(turns[number], broken_off=True)
+
+    def _roll_back(self, prompts: int) -> None:
+        """The human went back: the last so many prompts, and all since, are left behind."""
+        self._hearing.flush()
+        left_behind = self._prompts[-prompts:] if prompts > 0 else []
+        if not left_behind:
+            return
+        first = left_behind[0]
+        del self._prompts[-prompts:]
+        for number in range(first, len(self._turns)):
+            self._turns[number] = replace(self._turns[number], abandoned=True)
+
+
+def _why_silent(payload: Payload) -> str:
+    """Why an item is no turn."""
+    if payload.type == "reasoning":
+        return UNRECORDED
+    if payload.type in ("message", "agent_message"):
+        return "message without readable content"
+    return CLIENT if payload.type in ITEMS else _unknown(payload.type)
+
+
+def _unknown(kind: str) -> str:
+    return f"unknown record type: {kind}" if kind else "record without type"

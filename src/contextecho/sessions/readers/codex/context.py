@@ -1,0 +1,92 @@
+"""What holds for a turn beside its words: the session, the model, what was declared.
+
+The one thing to know: `turn_context` declares the model, the personality and the
+collaboration mode of all that follows it, until the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from contextecho.sessions.conversation import Message, Piece
+from contextecho.sessions.placed import Placed
+from contextecho.sessions.readers.codex.records import Block, Mode, Payload, Record
+
+
+class Context:
+    """The facts of a session, and those of the turn that is being read."""
+
+    def __init__(self) -> None:
+        self.id: str | None = None
+        self.cwd: str | None = None
+        self.system: str | None = None
+        self.is_sub_agent = False
+        self._version: str | None = None
+        self._parent: str | None = None
+        self._model: str | None = None
+        self._mode: str | None = None
+        self._personality: str | None = None
+
+    @property
+    def parent(self) -> str | None:
+        """The session whose sub-agent this is; a fork is a session of its own."""
+        return self._parent if self.is_sub_agent else None
+
+    def begin(self, meta: Payload) -> None:
+        """Take in the session's own metadata."""
+        self.id, self.cwd, self._version = meta.id or "", meta.cwd, meta.cli_version
+        source = meta.source if isinstance(meta.source, dict) else {}
+        self.is_sub_agent = "subagent" in source or meta.thread_source == "subagent"
+        root = meta.session_id if meta.session_id != meta.id else None
+        self._parent = _spawned_by(source) or meta.parent_thread_id or meta.forked_from_id or root
+        base = meta.base_instructions
+        self.system = base.text if isinstance(base, Block) else base
+
+    def meet(self, meta: Payload) -> bool:
+        """Take in metadata met later; whether they are this session's own, written again."""
+        if meta.id == self.id:
+            self._version = meta.cli_version or self._version
+            return True
+        self._parent = self._parent or meta.id
+        return False
+
+    def turn(self, declared: Payload) -> None:
+        """Take in what a `turn_context` declares."""
+        mode = declared.collaboration_mode
+        self._model = declared.model or self._model
+        self._mode = mode.mode if isinstance(mode, Mode) else mode
+        self._personality = declared.personality
+        self.cwd = self.cwd or declared.cwd
+
+    def message(
+        self, placed: Placed, pieces: Sequence[Piece | None], id: str | None = None
+    ) -> Message:
+        """A message said now."""
+        record: Record = placed.value
+        return Message(
+            line=placed.line,
+            span=placed.span,
+            pieces=pieces,
+            id=id,
+            model=self._model,
+            version=self._version,
+            time=_seconds(record.timestamp),
+            mode=self._mode,
+            personality=self._personality,
+        )
+
+
+def _spawned_by(source: dict[str, object]) -> str | None:
+    """The session that a sub-agent's source names."""
+    agent = source.get("subagent")
+    spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
+    parent = spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
+    return parent if isinstance(parent, str) else None
+
+
+def _seconds(timestamp: datetime | None) -> float | None:
+    """Seconds since 1970; a time without a zone is taken for UTC."""
+    if timestamp is None:
+        return None
+    return (timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,81 @@
+"""What the client puts into user messages, and what of them a human typed.
+
+The one thing to know: the client writes blocks of its own with the role `user` (instructions,
+the environment, skills, interrupts), each with a mark at its beginning; a few stand in front
+of the human's words in the same text. What has no known mark is the human's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+REQUEST: Final = "## My request for Codex:"
+"""What an editor's extension writes between its context and the human's words."""
+
+_AHEAD: Final = ("# context from my ide setup", "# files mentioned by the user")
+_INSTRUCTIONS: Final = "# agents.md instructions"
+_END_OF_INSTRUCTIONS: Final = "</INSTRUCTIONS"
+_WARNINGS: Final = (
+    "warning: the maximum number of unified exec processes",
+    "warning: apply_patch was requested via",
+    "warning: your account was flagged",
+)
+_TAG = re.compile(
+    r"""<( user_instructions | environment_context | turn_aborted | skill | user_shell_command
+         | user_action | subagent_notification | hook_prompt | goal_context | instructions
+         | codex_internal_context | extension_context | additional_context
+         | recommended_plugins | agents\.md\ instructions\ for | permissions\ instructions
+         | collaboration_mode | multi_agent_mode | model_switch | personality_spec
+         | apps_instructions | skills_instructions | plugins_instructions
+         | realtime_conversation | token_budget | rollout_budget )\b [^>]*>""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_PICTURE_LABEL = re.compile(r"\s*(?:<image(?:\s[^>]*)?>|</image>|<local_image\b[^>]*>)\s*")
+_LONGEST_MARK: Final = 64
+_LONGEST_LABEL: Final = 4096
+_CWD = re.compile(r"<cwd>([^<]+)</cwd>|^Current working directory: (.+)$", re.MULTILINE)
+
+
+def split(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a text in its order, and whether each is the client's; blank ones left out."""
+    text = text.strip()
+    while text:
+        end = _end_of_injected(text)
+        if not end:
+            yield text, False
+            return
+        yield text[:end].rstrip(), True
+        text = text[end:].lstrip()
+
+
+def is_picture_label(text: str) -> bool:
+    """Whether this block only says that a picture stands beside it."""
+    return len(text) <= _LONGEST_LABEL and _PICTURE_LABEL.fullmatch(text) is not None
+
+
+def cwd_in(text: str) -> str | None:
+    """The folder that an environment block names; files of old clients say it nowhere else."""
+    found = _CWD.search(text) if text.startswith("<environment_context>") else None
+    return (found[1] or found[2]).strip() if found else None
+
+
+def _end_of_injected(text: str) -> int:
+    """How far the client's block reaches that the text begins with; 0 if with none."""
+    head = text[:_LONGEST_MARK].lower()
+    if head.startswith(_AHEAD):
+        at = text.find(REQUEST)
+        return at + len(REQUEST) if at >= 0 else len(text)
+    if head.startswith(_INSTRUCTIONS):
+        return _after(text, _END_OF_INSTRUCTIONS)
+    if head.startswith(_WARNINGS):
+        return len(text)
+    tag = _TAG.match(text)
+    return _after(text, f"</{tag[1]}") if tag else 0
+
+
+def _after(text: str, close: str) -> int:
+    """Where the closing tag that begins like this ends; without one, the end of the text."""
+    found = re.compile(re.escape(close) + "[^>]*>", re.IGNORECASE).search(text)
+    return found.end() if found else len(text)

@@ -1,0 +1,246 @@
+"""The lines of a Codex rollout, as far as this reader looks at them.
+
+The one thing to know: a line is a `Record` with a `Payload`, and a payload is one struct for
+every kind of it. What is not named here (encrypted reasoning, output of commands in events,
+pictures) is skipped by the decoder without building an object. A line with a field of an
+unexpected type is decoded again field by field (`record_of`), so an odd field costs that
+field and never the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from contextecho.sessions.jsontext import BROKEN, decode_json
+
+NOTHING: Final = Raw()
+T = TypeVar("T", bound=Struct)
+
+
+class Block(Struct, gc=False):
+    """One block of a message, of reasoning, or of a tool's output."""
+
+    type: str = ""
+    text: str | None = None
+    content: str | None = None  # of a failed call's output, in the form of old clients
+    success: bool | None = None
+
+
+class Usage(Struct, gc=False):
+    """Tokens of one API response."""
+
+    total_tokens: int | None = None
+
+
+class TokenInfo(Struct, gc=False):
+    """What `token_count` says."""
+
+    last_token_usage: Usage | None = None
+
+
+class Mode(Struct, gc=False):
+    """A declared collaboration mode."""
+
+    mode: str | None = None
+
+
+class Item(Struct, gc=False):
+    """The item of an `item_completed` event."""
+
+    type: str = ""
+    content: list[Block] | None = None
+
+
+class Payload(Struct, gc=False):
+    """What a line holds, of whatever kind it is."""
+
+    type: str = ""
+    role: str | None = None
+    phase: str | None = None
+    content: str | list[Block] | None = None
+    summary: str | list[Block] | None = None  # of reasoning; a setting in `turn_context`
+    id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: Any = None  # of a function call a string of JSON, of a tool search an object
+    input: Any = None
+    action: Any = None
+    output: str | list[Block] | Block | None = None
+    tools: Any = None
+    results: Any = None
+    result: Raw = NOTHING  # of a picture that was made: base64
+    revised_prompt: str | None = None
+    message: str | None = None
+    images: list[Raw] | None = None
+    local_images: list[Raw] | None = None
+    item: Item | None = None
+    info: TokenInfo | None = None
+    num_turns: int | None = None
+    reason: str | None = None
+    turn_id: str | None = None
+    replacement_history: Raw = NOTHING
+    model: str | None = None
+    personality: str | None = None
+    collaboration_mode: str | Mode | None = None
+    cwd: str | None = None
+    timestamp: str | None = None  # of a session's metadata: when it began
+    cli_version: str | None = None
+    source: Any = None
+    thread_source: str | None = None
+    forked_from_id: str | None = None
+    subagent_history_start_ordinal: int | None = None
+    parent_thread_id: str | None = None
+    session_id: str | None = None
+    base_instructions: str | Block | None = None
+
+
+class Record(Struct, gc=False):
+    """One line of the file. A bare line of an old client has the payload's fields itself."""
+
+    type: str = ""
+    timestamp: datetime | None = None
+    ordinal: int | None = None
+    payload: Payload | None = None
+    record_type: str | None = None
+
+
+ITEMS: Final = frozenset(
+    {
+        *("message", "reasoning", "function_call", "function_call_output", "custom_tool_call"),
+        *("custom_tool_call_output", "local_shell_call", "web_search_call", "tool_search_call"),
+        *("tool_search_output", "image_generation_call", "agent_message", "ghost_snapshot"),
+        *("compaction", "compaction_summary", "compaction_trigger", "context_compaction"),
+        *("additional_tools", "other"),
+    }
+)
+"""What a `response_item` can be."""
+
+LINES: Final = frozenset(
+    {
+        *("session_meta", "turn_context", "response_item", "event_msg", "compacted"),
+        *("world_state", "inter_agent_communication", "inter_agent_communication_metadata"),
+        *("rollout_reference", "token_usage_record"),
+    }
+)
+"""What a line can be."""
+
+EVENTS: Final = frozenset(
+    {
+        *("task_complete", "turn_complete", "turn.completed", "turn_aborted", "turn_diff"),
+        *("undo_started", "undo_completed", "thread_rolled_back", "thread_name_updated"),
+        *("thread_goal_updated", "thread_settings_applied", "context_compacted", "error"),
+        *("warning", "guardian_warning", "stream_error", "deprecation_notice", "model_reroute"),
+        *("model_verification", "background_event", "session_configured", "shutdown_complete"),
+        *("entered_review_mode", "exited_review_mode", "plan_update", "plan_delta"),
+        *("exec_command_begin", "exec_command_output_delta", "exec_command_end"),
+        *("terminal_interaction", "view_image_tool_call", "patch_apply_begin"),
+        *("patch_apply_updated", "patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end"),
+        *("mcp_startup_update", "mcp_startup_complete", "web_search_begin", "web_search_end"),
+        *("image_generation_begin", "image_generation_end", "dynamic_tool_call_request"),
+        *("dynamic_tool_call_response", "exec_approval_request", "apply_patch_approval_request"),
+        *("request_permissions", "request_user_input", "elicitation_request"),
+        *("guardian_assessment", "hook_started", "hook_completed", "sub_agent_activity"),
+        *("collab_agent_spawn_begin", "collab_agent_spawn_end", "collab_agent_interaction_begin"),
+        *("collab_agent_interaction_end", "collab_waiting_begin", "collab_waiting_end"),
+        *("collab_close_begin", "collab_close_end", "collab_resume_begin", "collab_resume_end"),
+        *("item_started", "item_completed", "raw_response_item", "agent_reasoning_section_break"),
+    }
+)
+"""What an `event_msg` can be that says nothing which the items do not."""
+
+_decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
+_decode_items: Callable[[Raw], list[Payload]] = msgspec.json.Decoder(list[Payload]).decode
+_fields = cache(msgspec.structs.fields)
+_BARE: Final = ITEMS - {"agent_message", "other"}
+_BLOCK_LISTS: Final = frozenset({"content", "summary", "output"})
+
+
+def decode_record(data: bytes) -> Record | object:
+    """The record in `data`; `BROKEN` if that is no JSON, `None` if it is no object."""
+    try:
+        record = _decode(data)
+        if record.payload is not None:
+            return record
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    value: object = decode_json(data)
+    if value is BROKEN:
+        return BROKEN
+    return record_of(value) if isinstance(value, dict) else None
+
+
+def record_of(value: dict[str, Any]) -> Record:
+    """The record that a decoded line is; what does not fit is dropped."""
+    payload = value.get("payload")
+    if payload is None and is_old_head(value):
+        record = _fitting(Record, {"timestamp": value["timestamp"]})
+        record.type, record.payload = "session_meta", _fitting(Payload, value)
+        return record
+    if payload is None and value.get("type") in _BARE:
+        return Record("response_item", payload=_fitting(Payload, value))
+    record = _fitting(Record, {key: value[key] for key in value if key != "payload"})
+    if isinstance(payload, dict):
+        record.payload = _fitting(Payload, payload)
+    return record
+
+
+def is_record(value: Any) -> bool:
+    """Whether a decoded value is a line of this format, and not a piece of one."""
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    if isinstance(value.get("payload"), dict):
+        return isinstance(kind, str) and kind in LINES
+    return value.get("record_type") == "state" or is_old_head(value)
+
+
+def is_old_head(value: dict[str, Any]) -> bool:
+    """Whether this is the first line of a client before 0.32: metadata without a type."""
+    return (
+        isinstance(value.get("id"), str)
+        and isinstance(value.get("timestamp"), str)
+        and "instructions" in value
+        and value.keys().isdisjoint({"type", "role"})
+    )
+
+
+def decode_history(data: Raw) -> list[Payload]:
+    """The items of a compaction's replacement history; those that are no items are dropped."""
+    try:
+        return _decode_items(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        items = decode_json(data)
+    items = items if isinstance(items, list) else []
+    return [_fitting(Payload, item) for item in items if isinstance(item, dict)]
+
+
+def _fitting(kind: type[T], value: dict[str, Any]) -> T:
+    """A `kind` with the fields of `value` that have, or can be brought to, the right type."""
+    fields: dict[str, Any] = {}
+    for field in _fields(kind):
+        given = value.get(field.name)
+        if given is None:
+            continue
+        if field.type is Raw:
+            fields[field.name] = Raw(msgspec.json.encode(given))
+            continue
+        if field.name in _BLOCK_LISTS and isinstance(given, list):
+            given = [_block(item) for item in given]
+        try:
+            fields[field.name] = msgspec.convert(given, field.type)
+        except (msgspec.ValidationError, RecursionError):
+            continue
+    return kind(**fields)
+
+
+def _block(item: Any) -> Block:
+    """A block; bare strings in a list of blocks are texts."""
+    if isinstance(item, str):
+        return Block("text", item)
+    return _fitting(Block, item) if isinstance(item, dict) else Block()

@@ -1,0 +1,87 @@
+"""The entries of a zip file, one at a time, packed by deflate or zstd.
+
+The one thing to know: the standard library's `zipfile` learns zstd (method 93) only
+in Python 3.14, so packed bytes are taken from the file here and unpacked by us, never
+to more than the directory announces and never beyond `LARGEST`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from io import BytesIO
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from contextecho.errors import SessionError
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile, ZipInfo
+
+ZIP: Final = b"PK\x03\x04"
+LARGEST: Final = 1 << 31
+"""Bytes that one entry may unpack to; it is held while it is read."""
+
+_STORED, _DEFLATED, _ZSTD = 0, 8, 93
+_ENCRYPTED: Final = 1
+_LOCAL_HEADER: Final = 30  # bytes before the name: the lengths of name and extra field end it
+
+
+def first_entry(head: bytes) -> str:
+    """The name of the first entry of a zip file that begins like this."""
+    return head[_LOCAL_HEADER:][: _little(head[26:28])].decode("utf-8", "replace")
+
+
+def open_zip(file: BinaryIO, where: str) -> ZipFile:
+    """The directory of a zip file. Raises `SessionError` when it has none."""
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        return ZipFile(file)
+    except (BadZipFile, ValueError, NotImplementedError, EOFError, OverflowError):
+        raise SessionError(
+            "the zip file has no directory at its end: it was cut, or is still being written",
+            where=where,
+        ) from None
+
+
+def unpack(file: BinaryIO, entry: ZipInfo, where: str) -> bytes:
+    """The bytes of one entry. Raises `SessionError` when they are damaged or too many."""
+    name = f"{where}, entry {entry.filename}"
+    if entry.flag_bits & _ENCRYPTED:
+        raise SessionError("is encrypted", where=name)
+    if entry.file_size > LARGEST:
+        raise SessionError(f"unpacks to {entry.file_size:,} bytes, too many to read", where=name)
+    file.seek(entry.header_offset)
+    header = file.read(_LOCAL_HEADER)
+    file.seek(_little(header[26:28]) + _little(header[28:30]), 1)
+    packed = file.read(entry.compress_size)
+    data = _unpacked(packed, entry.compress_type, entry.file_size, name)
+    if not header.startswith(ZIP) or zlib.crc32(data) != entry.CRC:
+        raise SessionError("is damaged: its checksum does not fit", where=name)
+    return data
+
+
+def _unpacked(packed: bytes, method: int, size: int, where: str) -> bytes:
+    if method == _STORED:
+        return packed
+    try:
+        if method == _DEFLATED:
+            return zlib.decompressobj(-15).decompress(packed, size) if size else b""
+        if method == _ZSTD:
+            return _unzstd(packed, size)
+    except (zlib.error, EOFError, ValueError):
+        raise SessionError("is damaged and cannot be unpacked", where=where) from None
+    raise SessionError(f"is packed by method {method}, which is not read", where=where)
+
+
+def _unzstd(packed: bytes, size: int) -> bytes:
+    from contextecho.sessions.zstandard import zstd
+
+    try:
+        with zstd.open(BytesIO(packed)) as file:  # goes on over the frames of a large entry
+            return file.read(size)
+    except zstd.ZstdError as error:
+        raise ValueError from error
+
+
+def _little(two: bytes) -> int:
+    return int.from_bytes(two, "little")

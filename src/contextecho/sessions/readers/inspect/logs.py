@@ -1,0 +1,116 @@
+"""A log as a file: where its samples lie, what its header says, and loading one again.
+
+The one thing to know: the two shapes of log differ only here. In a zip file a sample
+is an entry; in a document it is an element of `samples`, and its bytes' place is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.model import Content, Span, Turn
+from contextecho.sessions.placed import Document, content_of
+from contextecho.sessions.readers.inspect.archive import ZIP, open_zip, unpack
+from contextecho.sessions.readers.inspect.pieces import pieces_of
+from contextecho.sessions.readers.inspect.samples import Header, Sample, header_of
+from contextecho.sessions.stamp import Stamp, Stamped
+from contextecho.sessions.tally import Tally
+from contextecho.untrusted import make_visible
+
+_SAMPLE: Final = re.compile(r"samples/(.*)_epoch_(\d+)\.json", re.DOTALL)
+_HEADERS: Final = ("header.json", "_journal/start.json")  # the first is written when a run ends
+
+
+class Log:
+    """One log file, as it was when it was opened first."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises `OSError`, and `SessionError` for a zip file without a directory."""
+        self._path = path
+        self._where = str(path)
+        with path.open("rb") as file:
+            self.stamp = Stamp.of(file)
+            self._is_zip = file.read(len(ZIP)) == ZIP
+
+    @cached_property
+    def samples(self) -> dict[str, Span | str]:
+        """Where each sample is, by its name: the id, and the epoch if there are several."""
+        with self._open() as file:
+            found: list[tuple[str, str, Span | str]]
+            found = [*(self._entries(file) if self._is_zip else self._elements(file))]
+        several = len({epoch for _, epoch, _ in found}) > 1
+        samples: dict[str, Span | str] = {}
+        for id, epoch, place in found:
+            name = make_visible(f"{id}/{epoch}" if several else id).replace("#", "%23")
+            again = sum(known == name or known.startswith(f"{name} (") for known in samples)
+            samples[f"{name} ({again + 1})" if again else name] = place
+        return samples
+
+    def sample(self, name: str) -> Sample:
+        """One sample, unpacked and decoded. Raises `SessionError`."""
+        place = self.samples[name]
+        with self._open() as file:
+            if isinstance(place, str):
+                data = unpack(file, open_zip(file, self._where).getinfo(place), self._where)
+            else:
+                file.seek(place.offset)
+                data = file.read(place.length)
+        return Sample.of(data)
+
+    def header(self) -> Header:
+        """What the log says of the run as a whole."""
+        with self._open() as file:
+            if not self._is_zip:
+                return header_of(Document(file.read()).value("eval"))
+            entries = open_zip(file, self._where).NameToInfo
+            name = next((name for name in _HEADERS if name in entries), None)
+            value = decode_json(unpack(file, entries[name], self._where)) if name else None
+        return header_of(value.get("eval") if isinstance(value, dict) else None)
+
+    def _open(self) -> BinaryIO:
+        return Stamped(self._path, self.stamp).open()
+
+    def _entries(self, file: BinaryIO) -> Iterator[tuple[str, str, str]]:
+        # An entry that was written again stands there twice; the directory's last one holds.
+        for name in open_zip(file, self._where).NameToInfo:
+            found = _SAMPLE.fullmatch(name)
+            if found:
+                yield found[1], found[2], name
+
+    def _elements(self, file: BinaryIO) -> Iterator[tuple[str, str, Span]]:
+        document = Document(file.read(self.stamp.size))
+        for placed in document.elements("samples", tally=Tally()):
+            if isinstance(placed.value, dict):
+                id, epoch = placed.value.get("id"), placed.value.get("epoch")
+                yield str(placed.line if id is None else id), str(epoch or 1), placed.span
+
+
+class InspectSource(Stamped):
+    """Loads a sample again, as long as its log stays what it was."""
+
+    def __init__(self, path: Path, log: Log, member: str) -> None:
+        super().__init__(path, log.stamp)
+        self._log = log
+        self._member = member
+
+    def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
+        """The content of each turn, in the order given."""
+        if not turns:
+            return
+        messages = self._log.sample(self._member).messages
+        for turn in turns:
+            piece = pieces_of(messages[turn.span.offset])[turn.span.part]
+            if piece is not None:
+                yield content_of(piece)
+
+    def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """(number, message) for each message of the sample from the first to the last."""
+        messages = self._log.sample(self._member).messages
+        for number, message in enumerate(messages, 1):
+            if first_line <= number <= last_line and isinstance(message, dict):
+                yield number, message

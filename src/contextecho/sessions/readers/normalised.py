@@ -1,0 +1,146 @@
+"""Reads what `contextecho sessions convert` writes: normalised JSON lines.
+
+The one thing to know: a turn is what its line says and nothing is worked out again, so
+the session is the one that was converted; only `path`, `format`, `bytes` and the file's
+hash are this file's. Lines refer to each other by `index`, which survives a lost line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from contextecho.errors import SessionError
+from contextecho.sessions.conversation import Piece
+from contextecho.sessions.model import Compaction, Session, Span, Turn
+from contextecho.sessions.normalised import FORMAT, SHARED, Header, Line, arguments_as_text
+from contextecho.sessions.placed import Placed, PlacedSource, placed_lines
+from contextecho.sessions.stamp import Stamp
+from contextecho.sessions.tally import Tally
+from contextecho.untrusted import make_visible
+
+NAME: Final = "contextecho"
+_HEAD: Final = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"contextecho\.session/\d')
+_NEVER_BACKWARDS: Final = ("line", "row_turn", "step", "prompt", "segment")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the file begins with the header of this format."""
+    return _HEAD.match(head) is not None
+
+
+def read(path: Path) -> Session:
+    """Index the file. Raises `SessionError` if its header is not one, or no model speaks."""
+    tally = Tally()
+    with path.open("rb") as file:
+        stamp = Stamp.of(file)
+        source = PlacedSource(path, stamp, _pieces)
+        records = placed_lines(file, stamp.size, tally, _is_line, ("index",))
+        header = _header(next(records, None), path)
+        index_of: dict[int, int] = {}
+        turns: list[Turn] = []
+        for found in records:
+            line = _line(found)
+            wrong = _what_is_wrong(line, turns, index_of)
+            if line is None or wrong:
+                tally.add(wrong, found.line)
+                continue
+            index_of[line.index] = len(turns)
+            turns.append(_turn(line, found.span))
+            source.place(Placed(line.line, found.span, None))
+    if len(turns) < header.counts.turns:
+        tally.add("fewer turns than the header counts", 1)
+    if not turns or not turns[-1].step:
+        raise SessionError("holds no conversation: no message of a model", where=str(path))
+    return Session(
+        id=make_visible(header.id),
+        path=path,
+        format=NAME,
+        bytes=stamp.size,
+        turns=tuple(turns),
+        compactions=tuple(_compactions(header.compactions, index_of)),
+        row_turn_lines=header.row_turn_lines,
+        skipped=(*header.skipped, *tally.skipped()),  # the session's own, then this file's
+        sidechains=header.sidechains,
+        models=header.models,
+        versions=header.versions,
+        source=source,
+        cwd=header.cwd,
+        system=header.system,
+        parent=header.parent,
+    )
+
+
+def _header(found: Placed | None, path: Path) -> Header:
+    value = found.value if found is not None else {}
+    if value.get("format") != FORMAT:
+        raise SessionError(
+            "its first line is no header of this version's schema",
+            where=str(path),
+            todo=f"it has to begin with the format {FORMAT}",
+        )
+    try:
+        return msgspec.convert(value, Header, dec_hook=_path)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise SessionError(
+            make_visible(f"its header is not valid: {error}"), where=str(path)
+        ) from None
+
+
+def _path(type: type, value: Any) -> Any:
+    if type is Path and isinstance(value, str):
+        return Path(value)
+    raise NotImplementedError
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, dict) and "kind" in value and "speaker" in value
+
+
+def _line(found: Placed) -> Line | None:
+    try:
+        return msgspec.convert(found.value, Line)
+    except (msgspec.ValidationError, ValueError):
+        return None
+
+
+def _what_is_wrong(line: Line | None, turns: Sequence[Turn], index_of: dict[int, int]) -> str:
+    """Why a line cannot be a turn here; nothing if it can."""
+    if line is None or (line.text is None and line.arguments is None):
+        return "not a turn"
+    if line.index in index_of:
+        return "turn that is there already"
+    if turns and any(getattr(line, n) < getattr(turns[-1], n) for n in _NEVER_BACKWARDS):
+        return "turn out of order"
+    return ""
+
+
+def _turn(line: Line, span: Span) -> Turn:
+    length = len(_text(line.text, line.arguments))
+    shared = {name: getattr(line, name) for name in SHARED}
+    return Turn(**shared | {"span": span, "chars": max(line.chars or 0, length)})
+
+
+def _pieces(value: dict[str, Any]) -> list[Piece]:
+    line = msgspec.convert(value, Line)
+    text = _text(line.text, line.arguments)
+    return [Piece(line.kind, line.speaker, text, images=line.images)]
+
+
+def _text(text: str | None, arguments: dict[str, Any] | None) -> str:
+    return arguments_as_text(arguments or {}) if text is None else text
+
+
+def _compactions(written: Sequence[Compaction], index_of: dict[int, int]) -> Iterator[Compaction]:
+    """The compactions, with references to turns that are there."""
+    for compaction in written:
+        yield replace(
+            compaction,
+            summary=None if compaction.summary is None else index_of.get(compaction.summary),
+            kept=tuple(index_of[index] for index in compaction.kept if index in index_of),
+        )

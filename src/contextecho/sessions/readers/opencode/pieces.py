@@ -1,0 +1,151 @@
+"""What one message of OpenCode holds: from its `info` and `parts` to pieces.
+
+The one thing to know: this is the same for an export, the tree of files and the
+database, and depends on the message alone, so that a piece is found again by its
+number. What a message is among the others (an answer to `/compact`, a shell line that
+the human had run) is told in `thread`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from contextecho.sessions.conversation import Piece
+from contextecho.sessions.model import Kind, Speaker
+
+Values = Mapping[str, Any]
+
+WORDLESS: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "agent"})
+"""Parts that hold no words: marks of a step, hashes of files, a mention that the text has too."""
+SPOKEN: Final = frozenset({"text", "reasoning", "tool", "file", "subtask"})
+PARTS: Final = WORDLESS | SPOKEN | {"compaction", "retry"}
+_UNFOLDED: Final = frozenset({"text/plain", "application/x-directory"})
+"""Types of files whose content the client puts into the message as text of its own."""
+_CUT_SHORT: Final = frozenset({"length", "content-filter", "error"})
+
+
+def is_message(value: Any) -> bool:
+    """Whether this is a message: an `info` with a role, and `parts`."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("info"), dict)
+        and value["info"].get("role") in ("user", "assistant")
+        and isinstance(value.get("parts"), list)
+    )
+
+
+def parts_of(message: Values) -> list[Values]:
+    """The parts of a message that are objects."""
+    return [part for part in message["parts"] if isinstance(part, dict)]
+
+
+def is_summary(info: Values) -> bool:
+    """Whether a message of the model is the summary of a compaction."""
+    return info.get("role") == "assistant" and (
+        info.get("summary") is True or info.get("mode") == "compaction"
+    )
+
+
+def is_broken_off(info: Values) -> bool:
+    """Whether a message of the model is a part of an answer: aborted, failed, cut or unfinished."""
+    finish = info.get("finish")
+    done = finish or number_in(info, "time", "completed") is not None
+    return bool(info.get("error")) or not done or text_in(info, "finish") in _CUT_SHORT
+
+
+def pieces_of(message: Values) -> list[Piece]:
+    """The pieces of a message, in the order of its parts."""
+    parts = parts_of(message)
+    if message["info"]["role"] == "user":
+        return _asked(parts)
+    if is_summary(message["info"]):
+        text = "\n\n".join(filter(str.strip, (text_in(part) for part in parts if _is_text(part))))
+        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, text)] if text else []
+    return [piece for part in parts for piece in _answered(part)]
+
+
+def _asked(parts: Sequence[Values]) -> list[Piece]:
+    """The pieces of a user message; its files belong to the first words of the human."""
+    pieces = [piece for part in parts for piece in _said(part)]
+    files = [part for part in parts if part.get("type") == "file"]
+    if files:
+        images = sum(text_in(part, "mime") not in _UNFOLDED for part in files)
+        words = next((piece for piece in pieces if piece.speaker is Speaker.HUMAN), None)
+        if words is None:
+            words = Piece(Kind.USER, Speaker.HUMAN)
+            pieces.insert(0, words)
+        words.images = images
+    return pieces
+
+
+def _said(part: Values) -> Iterator[Piece]:
+    """A text, or a task for a sub-agent: a command that the human gave, and what it stands for."""
+    if _is_text(part) and not part.get("ignored") and text_in(part).strip():
+        by = Speaker.HARNESS if part.get("synthetic") else Speaker.HUMAN
+        yield Piece(Kind.USER, by, text_in(part))
+    elif part.get("type") == "subtask":
+        command, prompt = text_in(part, "command"), text_in(part, "prompt")
+        if command:
+            yield Piece(Kind.USER, Speaker.HUMAN, f"/{command}")
+        if prompt.strip():
+            yield Piece(Kind.USER, Speaker.HARNESS if command else Speaker.HUMAN, prompt)
+
+
+def _answered(part: Values) -> Iterator[Piece]:
+    """A text, a thought, or a tool call with its result."""
+    text = text_in(part)
+    if part.get("type") == "reasoning" and text.strip():
+        yield Piece(Kind.THINKING, Speaker.MODEL, text)
+    elif _is_text(part) and not part.get("synthetic") and text.strip():
+        yield Piece(Kind.ASSISTANT, Speaker.MODEL, text)
+    elif part.get("type") == "tool":
+        name, call_id = text_in(part, "tool") or None, text_in(part, "callID") or None
+        state = part.get("state")
+        state = state if isinstance(state, dict) else {}
+        arguments = _as_json(state.get("input"))
+        yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id)
+        yield from _result(state, name, call_id)
+
+
+def _result(state: Values, name: str | None, call_id: str | None) -> Iterator[Piece]:
+    """What a tool gave back, if it came to an end; of an interrupted one, what the model saw."""
+    status = state.get("status")
+    if status == "completed":
+        files = state.get("attachments")
+        images = len(files) if isinstance(files, list) else 0
+        text = text_in(state, "output")
+        yield Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, images)
+    elif status == "error":
+        metadata = state.get("metadata")
+        kept = metadata if isinstance(metadata, dict) and metadata.get("interrupted") else {}
+        text = text_in(kept, "output") or text_in(state, "error")
+        yield Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, is_error=True)
+
+
+def text_in(value: Values, key: str = "text") -> str:
+    """The string under a key, or the empty one."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def number_in(value: Values, *keys: str) -> float | None:
+    """The finite number under these keys, one inside the other."""
+    found: Any = value
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if is_number and abs(found) < 1e300 else None
+
+
+def _is_text(part: Values) -> bool:
+    return part.get("type") == "text"
+
+
+def _as_json(arguments: Any) -> str:
+    """The arguments of a call as JSON; of ones nested too deeply to write, nothing."""
+    try:
+        return json.dumps(arguments if isinstance(arguments, dict) else {}, ensure_ascii=False)
+    except (RecursionError, ValueError):
+        return "{}"

@@ -1,0 +1,90 @@
+"""Telling OpenCode's files from each other's and from everybody else's.
+
+The one thing to know: the keys of an object are looked at as far as the first bytes
+hold them, in any order; no name of a file decides.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import Any, Final
+
+from contextecho.sessions.jsontext import members, value_at
+from contextecho.sessions.readers.opencode.pieces import PARTS
+
+_MAGIC: Final = b"SQLite format 3\x00"
+_TABLES: Final = tuple(
+    re.compile(rb"CREATE TABLE\s+[`\"\[]?" + name + rb"[`\"\]]?\s*\(", re.IGNORECASE)
+    for name in (b"session", b"message", b"part")
+)
+_TIME: Final = re.compile(rb'"time"\s*:')
+"""A key that every record of OpenCode has, and the first bytes of few other files."""
+_PLACES: Final = frozenset({"projectID", "directory"})
+
+
+class Shape(Enum):
+    """What a file of OpenCode holds."""
+
+    EXPORT = auto()
+    DATABASE = auto()
+    SESSION = auto()  # a session's own record, with files of its messages elsewhere
+    MESSAGE = auto()
+    PART = auto()
+
+
+def shape_of(head: bytes) -> Shape | None:
+    """The shape of a file that begins like this, or `None` if it is not OpenCode's."""
+    if head.startswith(_MAGIC):
+        return Shape.DATABASE if all(table.search(head) for table in _TABLES) else None
+    if not _TIME.search(head):
+        return None
+    text = head.decode("utf-8", "surrogateescape")
+    begin = len(text) - len(text.lstrip("\ufeff \t\r\n"))
+    if not text.startswith("{", begin):
+        return None
+    starts = _starts(text, begin)
+    return _of_document(text, starts) or _of_record(_values(text, starts))
+
+
+def _of_document(text: str, starts: dict[str, int]) -> Shape | None:
+    """An export: the session's record under `info`, then its messages with their parts."""
+    if "info" not in starts or not text.startswith("{", starts["info"]):
+        return None
+    info = _values(text, _starts(text, starts["info"]))
+    is_session = isinstance(info.get("id"), str) and not info.keys().isdisjoint(_PLACES)
+    has_messages = "messages" in starts and text.startswith("[", starts["messages"])
+    return Shape.EXPORT if is_session and has_messages else None
+
+
+def _of_record(record: dict[str, Any]) -> Shape | None:
+    """One record of the tree of files."""
+    names = {key for key, value in record.items() if isinstance(value, str)}
+    if not isinstance(record.get("time"), dict | None) or "id" not in names:
+        return None
+    is_part = "type" in names and record["type"] in PARTS
+    if is_part and {"sessionID", "messageID"} <= names:
+        return Shape.PART
+    if "sessionID" in names and record.get("role") in ("user", "assistant") and "time" in record:
+        return Shape.MESSAGE
+    if {"directory", "version"} <= names and {"projectID", "title"} & names and "time" in record:
+        return Shape.SESSION
+    if is_part and "text" in names and "start" in (record.get("time") or ()):
+        return Shape.PART
+    return None
+
+
+def _starts(text: str, position: int) -> dict[str, int]:
+    """Where the values of the object at `position` begin, up to its messages."""
+    starts = {}
+    for key, start in members(text, position):
+        starts[key] = start
+        if key == "messages":
+            break
+    return starts
+
+
+def _values(text: str, starts: dict[str, int]) -> dict[str, Any]:
+    """The members that are whole."""
+    found = {key: value_at(text, start) for key, start in starts.items()}
+    return {key: value[0] for key, value in found.items() if value is not None}

@@ -1,0 +1,163 @@
+"""The rules of V0: who says a message, what answers what, and what a delegate does.
+
+The one thing to know: a delegate's events stand in the same stream, between the action
+that hands the task over and the observation that gives its result. They are the
+sub-agent's, whatever source they name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from contextecho.sessions.chat_parts import string
+from contextecho.sessions.conversation import Piece
+from contextecho.sessions.model import Kind, Sidechain, Speaker
+from contextecho.sessions.placed import Placed
+from contextecho.sessions.readers.openhands import v0
+from contextecho.sessions.readers.openhands.thread import (
+    Thread,
+    id_of,
+    mark_asking_on,
+    text_of_id,
+)
+from contextecho.untrusted import make_visible
+
+_LONGEST_NUMBER: Final = 19  # longer ids are none that a client counts
+
+
+class Actions:
+    """Takes in actions and observations."""
+
+    def __init__(self, thread: Thread) -> None:
+        self._thread = thread
+        self._begun = False  # a message has been said
+        self._call_of: dict[str, str] = {}  # by the id of the action
+        self._clients: set[str] = set()  # actions that no model took
+        self._pending: str | None = None  # the last call, for events without ids
+        self._delegates: list[str] = []
+        self._chains: dict[str, tuple[list[int], dict[str, None]]] = {}
+
+    def take(self, placed: Placed) -> None:
+        """Take in one event."""
+        event = placed.value
+        name = event.get("action")
+        if self._delegates and not self._returns(event):
+            self._elsewhere(event)
+        elif not isinstance(name, str):
+            self._observation(placed, event)
+        elif name in v0.QUIET_ACTIONS:
+            if name == "condensation_request":
+                self._thread.trigger = "request"
+            self._thread.count(placed, f"client's event: {name}")
+        elif name == "system":
+            self._system(placed, event["args"])
+        elif name == "condensation":
+            self._condensation(placed, event["args"])
+        elif name == "message":
+            self._message(placed, event)
+        elif event.get("source") in ("agent", None):
+            self._action(placed, event)
+        else:
+            self._clients.add(str(id_of(event)))
+            text = v0.pieces_of(event)
+            text[-1].kind, text[-1].speaker = Kind.USER, Speaker.HARNESS
+            self._thread.say(placed, [*[None] * (len(text) - 1), text[-1]])
+
+    def sidechains(self, path: Path) -> tuple[Sidechain, ...]:
+        """The delegates met."""
+        return tuple(
+            Sidechain(agent_id=make_visible(id), path=path, records=len(lines), models=(*models,))
+            for id, (lines, models) in self._chains.items()
+        )
+
+    def _returns(self, event: dict[str, Any]) -> bool:
+        """Whether the event is the result of the outermost delegate."""
+        if event.get("observation") != "delegate":
+            return False
+        self._delegates.pop()
+        return not self._delegates
+
+    def _elsewhere(self, event: dict[str, Any]) -> None:
+        records, models = self._chains.setdefault((self._delegates or ["delegate"])[-1], ([], {}))
+        records.append(1)
+        if (model := v0.model_of(event)) is not None:
+            models[model] = None
+        if event.get("action") == "delegate":
+            self._delegates.append(_delegate(event))
+
+    def _system(self, placed: Placed, args: dict[str, Any]) -> None:
+        facts = self._thread.facts
+        facts.version = string(args, "openhands_version") or facts.version
+        facts.agent = string(args, "agent_class") or facts.agent
+        self._thread.instruct(placed, v0.pieces_of(placed.value))
+
+    def _condensation(self, placed: Placed, args: dict[str, Any]) -> None:
+        listed = args.get("forgotten_event_ids")
+        first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
+        if isinstance(listed, list):
+            named = {text_of_id(id) or "" for id in listed}
+            self._thread.condense(placed, v0.pieces_of(placed.value)[0], named.__contains__)
+        elif isinstance(first, int) and isinstance(last, int):
+            self._thread.condense(
+                placed,
+                v0.pieces_of(placed.value)[0],
+                lambda id: (
+                    id.isdecimal() and len(id) < _LONGEST_NUMBER and first <= int(id) <= last
+                ),
+            )
+        else:
+            self._thread.condense(placed, v0.pieces_of(placed.value)[0], lambda _: False)
+
+    def _message(self, placed: Placed, event: dict[str, Any]) -> None:
+        """A message; without a source the first is the task and all others are the agent's."""
+        (piece,) = v0.pieces_of(event)
+        source = event.get("source") or ("agent" if self._begun else "user")
+        if source == "user" or event.get("source") is None:
+            piece.speaker = Speaker.HUMAN
+            mark_asking_on(piece)
+        if source == "agent" and piece.speaker is not Speaker.HARNESS:
+            piece.kind, piece.speaker = Kind.ASSISTANT, Speaker.MODEL
+        self._begun = True
+        if piece.text.strip() or piece.images:
+            self._thread.say(placed, [piece], id=v0.answer_id_of(event), model=v0.model_of(event))
+
+    def _action(self, placed: Placed, event: dict[str, Any]) -> None:
+        """What the model did, and the prose before it."""
+        id = v0.answer_id_of(event)
+        pieces: list[Piece | None] = [*v0.pieces_of(event)]
+        for number, piece in enumerate(pieces):
+            if piece is None:
+                continue
+            if piece.kind is Kind.TOOL_CALL:
+                piece.call_id = piece.call_id or f"event {id_of(event) or placed.line}"
+                self._pending = piece.call_id
+                self._call_of[str(id_of(event))] = piece.call_id
+            elif event["action"] == "think" and self._thread.is_known(id):
+                pieces[number] = None  # the answer's prose, said with its first action
+        self._thread.say(placed, pieces, id=id, model=v0.model_of(event))
+        if event["action"] == "delegate":
+            self._delegates.append(_delegate(event))
+
+    def _observation(self, placed: Placed, event: dict[str, Any]) -> None:
+        """The result of a call; one that answers none is the client's notice."""
+        name, cause = event["observation"], text_of_id(event.get("cause")) or ""
+        if name in v0.QUIET_OBSERVATIONS:
+            self._thread.count(placed, f"client's event: {name}")
+            return
+        (piece,) = v0.pieces_of(event)
+        piece.call_id = piece.call_id or self._call_of.get(cause)
+        if piece.call_id is None and "id" not in event:
+            piece.call_id = self._pending
+        if piece.call_id is None or cause in self._clients:
+            piece.kind, piece.speaker = Kind.USER, Speaker.HARNESS
+        self._pending = None
+        metadata = event["extras"].get("metadata")
+        self._thread.facts.cwd = self._thread.facts.cwd or string(metadata, "working_dir")
+        if piece.kind is Kind.TOOL_RESULT or piece.text.strip():
+            self._thread.say(placed, [piece])
+
+
+def _delegate(event: dict[str, Any]) -> str:
+    """What a delegate is called: its agent, and the event that began it."""
+    return f"{string(event['args'], 'agent') or 'delegate'} {id_of(event) or ''}".strip()

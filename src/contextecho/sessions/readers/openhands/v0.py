@@ -1,0 +1,131 @@
+"""What one event of OpenHands before its SDK (V0) holds: an action or an observation.
+
+The one thing to know: `args.thought` is the prose before a call, except in a `think`
+action, where it is the argument too. The raw answer of the model is repeated on the
+action and on its observation: its id says which events are one message.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from contextecho.sessions.chat_parts import json_text, reasoning_of, string, text_of
+from contextecho.sessions.conversation import Piece
+from contextecho.sessions.model import Kind, Speaker
+
+QUIET_ACTIONS: Final = frozenset(
+    {"change_agent_state", "condensation_request", "null", "pause", "recall", "resume", "start"}
+    | {"loop_recovery", "stop"}
+)
+QUIET_OBSERVATIONS: Final = frozenset(
+    {"agent_state_changed", "download", "loop_detection", "microagent", "null", "recall"}
+    | {"server_ready", "workspace_context"}
+)
+"""The client's own events, which are not said to anyone as they stand."""
+
+
+def is_event(value: Any) -> bool:
+    """Whether this is an action or an observation."""
+    if not isinstance(value, dict):
+        return False
+    acts = isinstance(value.get("action"), str) and isinstance(value.get("args"), dict)
+    return acts or (
+        isinstance(value.get("observation"), str)
+        and isinstance(value.get("content"), str)
+        and isinstance(value.get("extras"), dict)
+    )
+
+
+def pieces_of(event: dict[str, Any]) -> list[Piece]:
+    """The pieces of an event; who said a message is for the caller, who knows what came before."""
+    if not isinstance(event.get("action"), str):
+        return [_observation(event)]
+    name, args = event["action"], event["args"]
+    if name in ("message", "system"):
+        kind, speaker = Kind.USER, Speaker.HARNESS
+        if name == "message" and event.get("source") == "agent":
+            kind, speaker = Kind.ASSISTANT, Speaker.MODEL
+        text = string(args, "content") or ""
+        return [Piece(kind, speaker, text, images=_pictures(args))]
+    if name == "condensation":
+        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, string(args, "summary") or "")]
+    message = _answer(event)
+    pieces = reasoning_of(message)
+    thought = text_of(message.get("content"))[0] if name == "think" else string(args, "thought")
+    if thought and thought.strip():
+        final = True if name == "finish" else None
+        pieces.append(Piece(Kind.ASSISTANT, Speaker.MODEL, thought, final=final))
+    return [*pieces, *(_farewell(args) if name == "finish" else [_call(event, message)])]
+
+
+def call_id_of(event: dict[str, Any]) -> str | None:
+    """The id that the model's call of this event, or the call it answers, has in the answer."""
+    return string(event.get("tool_call_metadata"), "tool_call_id")
+
+
+def answer_id_of(event: dict[str, Any]) -> str | None:
+    """The id of the model's answer that the event is a part of."""
+    return string(_response(event), "id")
+
+
+def model_of(event: dict[str, Any]) -> str | None:
+    """The model that gave the answer."""
+    return string(_response(event), "model")
+
+
+def _response(event: dict[str, Any]) -> dict[str, Any]:
+    metadata = event.get("tool_call_metadata")
+    found = metadata.get("model_response") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _answer(event: dict[str, Any]) -> dict[str, Any]:
+    """The message in the model's answer."""
+    choices = _response(event).get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    found = first.get("message") if isinstance(first, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _call(event: dict[str, Any], answer: dict[str, Any]) -> Piece:
+    """The call as the model wrote it; without its answer, the action's arguments."""
+    wanted = call_id_of(event)
+    calls = answer.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        function = call.get("function") if isinstance(call, dict) else None
+        text = string(function, "arguments")
+        if text is not None and string(call, "id") == wanted:
+            return Piece(Kind.TOOL_CALL, Speaker.MODEL, text, string(function, "name"), wanted)
+    name = string(event.get("tool_call_metadata"), "function_name") or event["action"]
+    hidden = () if event["action"] == "think" else ("thought",)
+    arguments = {key: value for key, value in event["args"].items() if key not in hidden}
+    return Piece(Kind.TOOL_CALL, Speaker.MODEL, json_text(arguments), name, wanted)
+
+
+def _farewell(args: dict[str, Any]) -> list[Piece]:
+    """The message of a finish, which is the final answer."""
+    text = string(args, "final_thought") or ""
+    return [Piece(Kind.ASSISTANT, Speaker.MODEL, text, final=True)] if text.strip() else []
+
+
+def _observation(event: dict[str, Any]) -> Piece:
+    extras = event["extras"]
+    pictures = sum(bool(extras.get(key)) for key in ("screenshot", "set_of_marks"))
+    is_error = (
+        event["observation"] in ("error", "user_rejected")
+        or event.get("success") is False
+        or extras.get("error") is True
+    )
+    return Piece(
+        Kind.TOOL_RESULT,
+        Speaker.TOOL,
+        event["content"],
+        call_id=call_id_of(event),
+        images=pictures + _pictures(extras),
+        is_error=is_error,
+    )
+
+
+def _pictures(fields: dict[str, Any]) -> int:
+    found = fields.get("image_urls")
+    return len(found) if isinstance(found, list) else 0

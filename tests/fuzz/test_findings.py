@@ -1,0 +1,22 @@
+"""What a fuzz run once found, read again by content and by every reader's name."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from contextecho.sessions.readers import readers
+from sessions.any_bytes import check
+
+FINDINGS = sorted(Path(__file__).parent.glob("findings/*"))
+MOST_SECONDS = 5.0  # of this process, for all readers together
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda path: path.name)
+def test_a_finding_stays_mended(finding: Path, tmp_path: Path) -> None:
+    began = time.process_time()
+    for name in (None, *(reader.NAME for reader in readers())):
+        check(tmp_path / "session", finding.read_bytes(), format=name)
+    assert time.process_time() - began < MOST_SECONDS

@@ -1,0 +1,300 @@
+"""`sessions keep`: packed, read back, never overwritten, and read like what it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from backports import zstd
+
+from contextecho.cli.main import main
+from contextecho.errors import SessionError
+from contextecho.sessions import keep_session, keeping, read_session, sessions_to_keep
+from contextecho.sessions.keeping import Manifest
+from contextecho.sessions.rows import copy_rows
+from sessions.building import assistant, line, record, user, write
+from sessions.inspect_logs import sample, write_eval
+from sessions.inspect_logs import user as inspect_user
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main(["sessions", "keep", *map(str, words)])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return (code, *capsys.readouterr())
+
+
+def manifest_of(kept: Path) -> Manifest:
+    return msgspec.json.decode((kept.parent / "manifest.json").read_bytes(), type=Manifest)
+
+
+def test_a_kept_session_is_the_file_byte_for_byte(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    os.utime(path, ns=(10**18 + 1, 10**18 + 1))  # 2001-09-09T01:46:40Z
+    kept = keep_session(read_session(path), tmp_path / "kept")
+    data = path.read_bytes()
+    assert zstd.decompress(kept.path.read_bytes()) == data
+    place = tmp_path / "kept" / tmp_path.name / "session.jsonl"
+    assert kept.path.parent.parent == place
+    assert kept.path.parent.name.startswith("2001-09-09T014640Z-")
+    (file,) = kept.manifest.files
+    assert (file.name, file.bytes) == ("session.jsonl", len(data))
+    assert file.sha256 == hashlib.sha256(data).hexdigest() == read_session(kept.path).sha256
+    assert file.packed_bytes == kept.path.stat().st_size
+    assert kept.path.stat().st_mtime_ns == file.modified_ns == 10**18 + 1
+    assert (kept.manifest.path, kept.manifest.id) == (str(path), "s1")
+    assert manifest_of(kept.path) == kept.manifest
+    for found in (tmp_path / "kept").rglob("*"):
+        assert stat.S_IMODE(found.stat().st_mode) & 0o077 == 0, found
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="the program zstd is not installed")
+def test_zstd_restores_it(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    kept = keep_session(read_session(path), tmp_path / "kept")
+    subprocess.run(["zstd", "-dq", kept.path, "-o", tmp_path / "restored"], check=True)
+    assert (tmp_path / "restored").read_bytes() == path.read_bytes()
+
+
+def test_the_same_content_is_kept_once_and_a_session_that_went_on_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, to = write(tmp_path, [user("a"), assistant("b")]), tmp_path / "kept"
+    first = keep_session(read_session(path), to)
+    os.utime(path, (5, 5))  # touched: still the same content
+    second = keep_session(read_session(path), to)
+    assert (first.already, second.already, second.path) == (False, True, first.path)
+    before = first.path.read_bytes()
+    path.write_bytes(path.read_bytes() + line(assistant("c")))
+    third = keep_session(read_session(path), to)
+    assert (third.already, read_session(third.path).steps) == (False, 2)
+    assert third.path.parent.parent == first.path.parent.parent
+    assert first.path.read_bytes() == before
+    code, out, err = run(capsys, path, "--to", to)
+    assert (code, out) == (0, f"kept already, 1 kB in 0 kB: {third.path}\n")
+    assert err == f"Next: contextecho sessions show {third.path}\n"
+
+
+def test_sub_agents_go_with_their_session_and_are_found_again(shared: Path, tmp_path: Path) -> None:
+    """By `find`: 12 agent files lie beside or below this session and are its own."""
+    folder = shared / "sessions/claude-code/daaain/projects/-experiments-worktrees"
+    path = folder / "ef958aa1-0e93-49f0-bb71-150f63befcd1.jsonl"
+    session = read_session(path)
+    kept = keep_session(session, tmp_path)
+    assert len(kept.manifest.files) == 13
+    for file in kept.manifest.files:
+        packed = kept.path.parent / f"{file.name}.zst"
+        assert zstd.decompress(packed.read_bytes()) == (folder / file.name).read_bytes()
+    read = read_session(kept.path)
+    assert read.turns == session.turns
+    bare = [
+        [(s.agent_id, s.records, s.models) for s in each.sidechains] for each in (session, read)
+    ]
+    assert bare[0] == bare[1]
+    for sidechain in read.sidechains:
+        assert sidechain.path.is_relative_to(kept.path.parent)
+        assert sidechain.path.is_file()
+
+
+def test_a_tools_long_outputs_go_with_the_session(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    outputs = tmp_path / "session" / "tool-results"
+    outputs.mkdir(parents=True)
+    (outputs / "one.txt").write_text("long")
+    (outputs / "link.txt").symlink_to("/etc/passwd")
+    kept = keep_session(read_session(path), tmp_path / "kept")
+    assert [file.name for file in kept.manifest.files] == [
+        "session.jsonl",
+        "session/tool-results/one.txt",
+    ]
+
+
+def test_every_real_session_of_claude_code_is_kept_as_it_is(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shared / "sessions/claude-code"
+    code, out, _ = run(capsys, folder, "--to", tmp_path, "--json")
+    assert code == 0
+    document = json.loads(out)
+    assert len(document["kept"]) >= 30
+    for row in document["kept"]:
+        original, (file, *_) = Path(row["manifest"]["path"]), row["manifest"]["files"]
+        assert zstd.decompress(Path(row["path"]).read_bytes()) == original.read_bytes()
+        assert file["sha256"] == hashlib.sha256(original.read_bytes()).hexdigest()
+        assert read_session(row["path"]).turns == read_session(original).turns
+
+
+def test_the_default_folder_is_the_users_data_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    path = write(tmp_path, [user("a"), assistant("b")])
+    code, out, _ = run(capsys, path)
+    assert code == 0
+    assert f": {tmp_path}/data/contextecho/sessions/{tmp_path.name}/session.jsonl/" in out
+
+
+def test_what_is_kept_already_or_is_no_session_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, to = write(tmp_path, [user("a"), assistant("b")]), tmp_path / "kept"
+    kept = keep_session(read_session(path), to)
+    code, out, err = run(capsys, kept.path, "--to", to)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "is packed already, and so kept" in err
+    (tmp_path / "x.txt").write_text("hello")
+    code, out, err = run(capsys, tmp_path / "x.txt", path, "--to", to)
+    assert (code, out.startswith("kept already")) == (0, True)
+    assert "x.txt: not a session" in err
+    (tmp_path / "empty").mkdir()
+    code, out, err = run(capsys, tmp_path / "empty", "--to", to)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "nothing to keep" in err
+
+
+def test_a_file_of_several_sessions_is_kept_whole_and_once(tmp_path: Path) -> None:
+    answer = {"id": "a", "role": "assistant", "content": "b"}
+    path = write_eval(tmp_path / "log.eval", sample(id="no"), sample(inspect_user("x"), answer))
+    (session,) = sessions_to_keep(path)
+    (same,) = sessions_to_keep(Path(f"{path}#s1"))
+    kept = [keep_session(each, tmp_path / "kept") for each in (session, same)]
+    assert [one.already for one in kept] == [False, True]
+    assert zstd.decompress(kept[0].path.read_bytes()) == path.read_bytes()
+    assert read_session(f"{kept[0].path}#s1").steps == 1
+
+
+def test_what_is_appended_meanwhile_is_for_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, [user("a"), assistant("b"), record("progress", data="x" * 3000)])
+    before = path.read_bytes()
+    session = read_session(path)
+    monkeypatch.setattr(keeping, "_CHUNK", 100)
+    read_part = keeping._parts
+
+    def appending(*words: Any) -> Any:
+        for part in read_part(*words):
+            path.write_bytes(path.read_bytes() + b"{}\n")
+            yield part
+
+    monkeypatch.setattr(keeping, "_parts", appending)
+    kept = keep_session(session, tmp_path / "kept")
+    assert zstd.decompress(kept.path.read_bytes()) == before
+
+
+@pytest.mark.parametrize("broken", ["_parts", "unpacked_parts"])
+def test_what_cannot_be_kept_as_it_is_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    path, to = write(tmp_path, [user("a"), assistant("b")]), tmp_path / "kept"
+    session = read_session(path)
+    if broken == "_parts":
+        path.write_bytes(b"")
+        monkeypatch.setattr(keeping.Stamp, "of", lambda file: keeping.Stamp(session.bytes, 0))
+        says = "became shorter while it was read"
+    else:
+        monkeypatch.setattr(keeping, "unpacked_parts", lambda packed: iter([b"other"]))
+        says = "was not written as it is"
+    with pytest.raises(SessionError, match=says):
+        keep_session(session, to)
+    assert [found for found in to.rglob("*") if found.is_file()] == []
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SessionError, match="not a directory") as refused:
+        keep_session(read_session(path), tmp_path / "file")
+    assert "\n" not in str(refused.value)
+
+
+# Databases
+
+
+SCHEMA = """
+CREATE TABLE project (id TEXT PRIMARY KEY, name TEXT);
+CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT REFERENCES project(id), parent_id TEXT);
+CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT REFERENCES session(id), data BLOB);
+CREATE TABLE part (number INTEGER PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE todo (session_id TEXT, text TEXT, PRIMARY KEY (session_id, text)) WITHOUT ROWID;
+CREATE INDEX by_session ON message (session_id);
+INSERT INTO project VALUES ('p1', 'mine'), ('p2', 'other');
+INSERT INTO session VALUES ('s2', 'p2', NULL), ('s1', 'p1', NULL), ('sub', 'p1', 's1');
+INSERT INTO message VALUES ('m3', 's2', x'00'), ('m1', 's1', x'ff00'), ('m2', 'sub', NULL);
+INSERT INTO part VALUES (9, 'm1', 's1', 'b'), (4, 'm1', 's1', 'a'), (7, 'm3', 's2', 'not ours');
+INSERT INTO todo VALUES ('s1', 'this'), ('s2', 'that');
+INSERT INTO setting VALUES ('secret', 's1');
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "client.db"
+    with sqlite3.connect(path) as made:
+        made.executescript(SCHEMA)
+    made.close()
+    return path
+
+
+def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    opened = sqlite3.connect(path)
+    tables = [
+        name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type='table'")
+    ]
+    found = {name: opened.execute(f"SELECT * FROM {name}").fetchall() for name in tables}
+    opened.close()
+    return found
+
+
+def test_the_rows_of_a_session_its_sub_agents_and_its_project(
+    database: Path, tmp_path: Path
+) -> None:
+    copy_rows(database, tmp_path / "copy.db", {"s1"})
+    assert rows(tmp_path / "copy.db") == {
+        "message": [("m1", "s1", b"\xff\x00"), ("m2", "sub", None)],
+        "part": [(4, "m1", "s1", "a"), (9, "m1", "s1", "b")],
+        "project": [("p1", "mine")],
+        "session": [("s1", "p1", None), ("sub", "p1", "s1")],
+        "setting": [],
+        "todo": [("s1", "this")],
+    }
+    with pytest.raises(SessionError, match="holds no rows of this session"):
+        copy_rows(database, tmp_path / "none.db", {"s3"})
+
+
+def test_a_session_of_a_database_is_kept_as_its_rows(database: Path, tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    session = msgspec.structs.replace(read_session(path), path=database, member="s1", id="s1")
+    kept, again = (keep_session(session, tmp_path / "kept") for _ in range(2))
+    assert kept.path.name == "s1.db.zst"
+    assert (again.path, again.already) == (kept.path, True)
+    assert kept.manifest.member == "s1"
+    (tmp_path / "copy.db").write_bytes(zstd.decompress(kept.path.read_bytes()))
+    assert rows(tmp_path / "copy.db")["session"] == [("s1", "p1", None), ("sub", "p1", "s1")]
+    changed = sqlite3.connect(database)
+    changed.execute("INSERT INTO part VALUES (11, 'm1', 's1', 'c')")
+    changed.commit()
+    changed.close()
+    third = keep_session(session, tmp_path / "kept")
+    assert not third.already
+    assert kept.path.is_file()
+    (tmp_path / "copy.db").write_bytes(zstd.decompress(third.path.read_bytes()))
+    assert len(rows(tmp_path / "copy.db")["part"]) == 3
+
+
+def test_a_damaged_database_is_refused_in_one_line(database: Path, tmp_path: Path) -> None:
+    database.write_bytes(database.read_bytes()[:5000])
+    with pytest.raises(SessionError, match="its rows cannot be copied"):
+        copy_rows(database, tmp_path / "copy.db", {"s1"})
