@@ -76,9 +76,10 @@ def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]
 class Held:
     """A file whose format is known: its sessions are read one after the other."""
 
-    def __init__(self, path: Path, reader: Reader) -> None:
+    def __init__(self, path: Path, reader: Reader, *, is_packed: bool) -> None:
         self._path = path
         self._reader = reader
+        self._is_packed = is_packed
         self._names: Sequence[str] = ()
 
     @property
@@ -89,24 +90,39 @@ class Held:
     def members(self) -> Sequence[str | None]:
         """As `members_of`."""
         if not is_single(self._reader):
-            with _failing_readably(self._path):
-                self._names = self._reader.members(self._path)
+            with self._plain() as plain:
+                self._names = self._reader.members(plain)
         return self._names if len(self._names) > 1 else (None,)
 
     def read(self, member: str | None) -> Session:
         """One of `members()`. Raises `SessionError`."""
-        with _failing_readably(self._path):
+        with self._plain() as plain:
             if is_single(self._reader):
-                return self._reader.read(self._path)
-            if not self._names:
+                session = self._reader.read(plain)
+            elif self._names:
+                session = self._reader.read_member(plain, member or self._names[0])
+                session = replace(session, member=member)
+            else:
                 raise SessionError("holds no conversation", where=str(self._path))
-            session = self._reader.read_member(self._path, member or self._names[0])
-            return replace(session, member=member)
+            return packed.holding_copy(session, self._path) if self._is_packed else session
+
+    @contextmanager
+    def _plain(self) -> Iterator[Path]:
+        """The file to be read: whether it is packed is asked once, not for every session."""
+        with _failing_readably(self._path):
+            if self._is_packed:
+                with packed.plain(self._path) as plain:
+                    yield plain
+            else:
+                yield self._path
 
 
 def open_file(path: Path) -> Held:
     """Find the reader of a file. Raises `SessionError` if there is none, and `OSError`."""
-    return Held(path, _reader(path, None))
+    if not packed.is_packed(path):
+        return Held(path, _reader(path, None), is_packed=False)
+    with packed.plain(path) as plain:
+        return Held(path, _reader(plain, None), is_packed=True)
 
 
 def split_name(name: str | PathLike[str]) -> tuple[Path, str | None]:

@@ -25,8 +25,9 @@ _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv
 _NEVER_FILES: Final = frozenset(
     {"package.json", "package-lock.json", "composer.lock", "tsconfig.json", "settings.json"}
 )
-# Beside OpenCode's storage/session: the messages of each, in a file each.
-_PARTS_OF_SESSIONS: Final = frozenset({"message", "part", "session_diff"})
+# As OpenCode has them, beside a folder of sessions: their messages, in a file each.
+_OF_SESSIONS: Final = frozenset({"session", "info"})
+_OF_PARTS: Final = frozenset({"message", "part", "session_diff"})
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -87,14 +88,15 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
         return
     folders = [place]
     while folders:
-        inside: list[str] = []
+        inside: dict[str, str] = {}
         for entry in _entries(folders.pop(), walked):
             if _is_folder(entry):
-                if entry.name not in _NEVER_FOLDERS and not _holds_parts(entry):
-                    inside.append(entry.path)
+                if entry.name not in _NEVER_FOLDERS:
+                    inside[entry.name] = entry.path
             elif _may_hold_sessions(entry.name):
                 yield entry.path
-        folders += reversed(inside)
+        passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
+        folders += reversed([path for name, path in inside.items() if name not in passed_over])
 
 
 def _entries(folder: str, walked: Walk) -> list[os.DirEntry[str]]:
@@ -113,10 +115,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir(follow_symlinks=False)
     except OSError:
         return False
-
-
-def _holds_parts(entry: os.DirEntry[str]) -> bool:
-    return entry.name in _PARTS_OF_SESSIONS and Path(entry.path).parent.name == "storage"
 
 
 def _may_hold_sessions(name: str) -> bool:
