@@ -17,7 +17,13 @@ from contextecho.stimuli import load_battery
 from contextecho.studies import load_study
 from docs.pages import Page, page
 
-NOTES = "you: Hello.\nmodel: Hi. Ünïcode.\n\nnobody: said this\nyou: Bye.\nmodel: Goodbye.\n"
+NOTES = """\
+{"who": "me", "says": "Hello."}
+{"who": "m-1", "says": "Hi. Ünïcode."}
+
+{"who": "nobody"}
+{"who": "me", "says": "Bye."}{"who": "m-2", "says": "Goodbye."}
+"""
 
 
 @pytest.fixture
@@ -71,14 +77,17 @@ def test_the_reader_reads_and_its_session_can_be_planned_with(shown: Path, notes
     assert [content.text for content in session.contents(session.turns)] == [
         "Hello.", "Hi. Ünïcode.", "Bye.", "Goodbye.",
     ]  # fmt: skip
-    assert [(s.reason, s.count, s.first_line) for s in session.skipped] == [("not a message", 1, 4)]
+    assert session.models == ("m-1", "m-2")
+    assert [(s.reason, s.first_line) for s in session.skipped] == [
+        ("not a note", 4), ("broken line, records saved", 5),
+    ]  # fmt: skip
     cells = plan(session, target="simulated", positions="last", arms=["session"], paraphrases=1)
     assert cells.snapshots[0].context.messages[1].text == "Hi. Ünïcode."
 
 
 def test_the_reader_leaves_other_formats_alone_and_refuses_monologues(shown: Path, notes: None):
     assert read_session("session.jsonl").format == "claude-code"
-    (shown / "b.notes").write_text("you: Hello?\n", encoding="utf-8")
+    (shown / "b.notes").write_text('{"who": "me", "says": "Hello?"}\n', encoding="utf-8")
     with pytest.raises(SessionError, match="no message of a model"):
         read_session("b.notes")
 

@@ -42,19 +42,60 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     return _install
 
 
+OURS = [
+    *("anthropic", "claude-code", "codex", "contextecho", "copilot", "gemini", "inspect"),
+    *("mini-swe-agent", "openhands", "opencode", "pi", "sharegpt", "sillytavern", "spans"),
+    "swe-agent",
+]
+OWNERS = {
+    "claude-code/entire-cd95adddad32-0.jsonl": "claude-code",
+    "codex/agent-sessions-small.jsonl": "codex",
+    "codex/agent-sessions-codex-050-legacy.jsonl": "codex",
+    "gemini/session-bridge-4f17cdc65d-0.json": "gemini",
+    "gemini/gemini-cli-agent-teams-history.json": "gemini",
+    "gemini/agent-sessions-jsonl-v040.jsonl": "gemini",
+    "other/opencode/session-bridge-dddd416599-3.json": "opencode",
+    "other/opencode/storage_v2/session/proj_test/ses_s_stage0_small.json": "opencode",
+    "other/copilot/vct-zh-tw-copilot.jsonl": "copilot",
+    "other/pi/before-compaction.jsonl": "pi",
+    "other/openhands/basic.json": "openhands",
+    "other/openhands/multi-swe-bench-output.jsonl": "openhands",
+    "other/openai-chat/mini-swe-agent-github-issue.json": "chat",
+    "swe-agent/function-calling-simple.traj": "swe-agent",
+    "swe-agent/pydicom-1458.traj": "swe-agent",
+}
+
+
+def names() -> list[str]:
+    return [reader.NAME for reader in readers.readers()]
+
+
+def test_our_readers_are_asked_and_chat_is_the_last() -> None:
+    assert sorted(names()[:-1]) == OURS
+    assert names()[-1] == "chat"
+
+
+@pytest.mark.parametrize("file", OWNERS)
+def test_a_file_is_known_by_the_reader_of_its_format_alone(shared: Path, file: str) -> None:
+    head = (shared / "sessions" / file).read_bytes()[: 1 << 16]
+    knowing = [reader.NAME for reader in readers.readers() if reader.sniff(head)]
+    assert knowing == [OWNERS[file]]
+    assert format_of(shared / "sessions" / file) == OWNERS[file]
+
+
 def test_a_module_beside_the_others_is_a_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "shouts_beside.py").write_text(READER)
     monkeypatch.setattr(readers, "__path__", [*readers.__path__, str(tmp_path)])
-    assert [reader.NAME for reader in readers.readers()] == ["claude-code", "shouts", "chat"]
+    assert sorted(names()[:-1]) == sorted([*OURS, "shouts"])
 
 
 def test_another_packages_reader_is_asked_before_chat(
     tmp_path: Path, install: Callable[[str, str], None]
 ) -> None:
     install("shouts_installed", READER)
-    assert [reader.NAME for reader in readers.readers()] == ["claude-code", "shouts", "chat"]
+    assert names()[-2:] == ["shouts", "chat"]
     (tmp_path / "a").write_bytes(b"SHOUT\n")
     assert format_of(tmp_path / "a") == "shouts"
 

@@ -1,8 +1,7 @@
 """Opening a session file: find the reader for it by its content, and read.
 
 The one thing to know: a file's name decides nothing. A file that holds several
-sessions is never read as one of them: `path#member` says which. A document of an
-agent whose format this version does not read is named in the error.
+sessions is never read as one of them: `path#member` says which.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from msgspec.structs import replace
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
 from contextecho.sessions import packed
-from contextecho.sessions.foreign import looks_like
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Session, name_of
 from contextecho.sessions.readers import Reader, is_single, readers
@@ -179,19 +177,17 @@ def _reader(path: Path, format: str | None) -> Reader:
     found = _fitting(path, head)
     if found is not None:
         return found
-    seen = looks_like(head)
     raise SessionError(
-        f"not a format this version reads (it looks like {seen})"
-        if seen
-        else "not a session: neither Claude Code records nor chat messages",
+        "not a session in any format this version reads",
         where=str(path),
+        todo=f"it reads {', '.join(reader.NAME for reader in readers())}",
     )
 
 
 def _fitting(path: Path, head: bytes) -> Reader | None:
     """The reader for a file: told by its head, or by all of a document spread over lines."""
     found = next((reader for reader in readers() if reader.sniff(head)), None)
-    if found is None and _is_spread_out(head) and not looks_like(head):
+    if found is None and _is_spread_out(head):
         # One message, or what stands before the first, can be longer than the head.
         data = path.read_bytes()
         found = next((reader for reader in readers() if reader.sniff(data)), None)
