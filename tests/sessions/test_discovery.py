@@ -196,11 +196,18 @@ def test_a_data_set_too_large_to_be_read_for_each_member_is_listed_as_one(
 
 def test_what_holds_no_session_of_its_own_is_not_opened(tmp_path: Path) -> None:
     chat_bytes = json.dumps(chat("x")).encode()
-    for name in ("node_modules/a/b.json", ".git/x.json", "package-lock.json", "a.txt", "x.db"):
+    for name in (
+        "node_modules/a/b.json",
+        ".git/x.json",
+        "package-lock.json",
+        "a.txt",
+        "x.tar.gz",
+        "x.db",
+    ):
         put(tmp_path / name, chat_bytes, 1)
     put(tmp_path / "storage" / "message" / "s" / "m.json", chat_bytes, 1)
     (tmp_path / "storage" / "session").mkdir()
-    kept = {"a.traj", "b.eval", "c.jsonl.zst", "d.jsonl.gz", "opencode.db"}
+    kept = {"a.traj", "b.eval", "c.jsonl.zst", "d.json.gz", "opencode.db", "opencode.db.zst"}
     for name in kept:
         put(tmp_path / name, chat_bytes, 1)
     assert {Path(file.path).name for file in walk([tmp_path]).files} == kept

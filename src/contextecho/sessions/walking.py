@@ -19,7 +19,8 @@ import msgspec
 from contextecho.errors import SessionError
 from contextecho.sessions.roots import is_database
 
-_KINDS: Final = (".jsonl", ".json", ".traj", ".eval", ".jsonl.zst", ".jsonl.gz")
+_KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
+_PACKED: Final = (".zst", ".gz")
 _DATABASE: Final = ".db"
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
@@ -118,6 +119,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _may_hold_sessions(name: str) -> bool:
+    if name.endswith(_PACKED):
+        name = name.rpartition(".")[0]
     if name.endswith(_KINDS):
         return name not in _NEVER_FILES
     return name.endswith(_DATABASE) and is_database(name)
