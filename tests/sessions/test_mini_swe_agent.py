@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import mini_swe_agent
-from sessions.trajectories import check_any, claimed, damaged, document, of_kind, said
+from sessions.trajectories import altered, check_any, claimed, damaged, document, of_kind, said
 
 SYSTEM = {"role": "system", "content": "You have bash."}
 TASK = {"role": "user", "content": "Your task: mend it."}
@@ -272,8 +272,8 @@ SEED = json.dumps(
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(damaged(SEED) | st.binary(max_size=200))
+@given(damaged(SEED) | altered(json.loads(SEED)) | st.binary(max_size=200))
 def test_any_damage_gives_a_session_or_one_line(tmp_path: Path, data: bytes) -> None:
     check_any(tmp_path / "run", data, "mini-swe-agent")

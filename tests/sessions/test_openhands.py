@@ -17,6 +17,7 @@ from contextecho.sessions.readers import openhands
 from contextecho.sessions.reading import members_of
 from sessions.building import line
 from sessions.trajectories import (
+    altered,
     check_any,
     claimed,
     damaged,
@@ -357,6 +358,13 @@ def test_one_event_alone_is_no_session(tmp_path: Path) -> None:
         read_session(path)
 
 
+@pytest.mark.parametrize("depth", [500, 900, 960, 980, 1_000, 100_000])
+def test_arguments_nested_deeper_than_can_be_written(tmp_path: Path, depth: int) -> None:
+    events = json.dumps([ASK, action(1, "run", command="HERE"), action(2, "message", content="Hm")])
+    deep = "[" * depth + "]" * depth
+    check_any(tmp_path / "deep", events.replace('"HERE"', deep).encode(), "openhands")
+
+
 EVENTS = [
     action(0, "system", content="s", agent_class="A"),
     ASK | {"timestamp": "2025-01-27T22:44:56"},
@@ -368,6 +376,11 @@ EVENTS = [
     observation(6, "delegate", "out", cause=4),
     action(7, "finish", thought="t", final_thought="f"),
 ]
+SHAPES = [
+    EVENTS,
+    {"instance_id": "a", "history": EVENTS, "metadata": {"llm": {"model": "m"}}},
+    {"instance_id": "b", "history": [EVENTS[1:3], EVENTS[3:5]]},
+]
 SEEDS = [
     json.dumps(EVENTS, ensure_ascii=False).encode(),
     b"".join(map(line, EVENTS)),
@@ -377,8 +390,8 @@ SEEDS = [
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(st.sampled_from(SEEDS).flatmap(damaged))
+@given(st.sampled_from(SEEDS).flatmap(damaged) | st.sampled_from(SHAPES).flatmap(altered))
 def test_any_damage_gives_sessions_or_one_line(tmp_path: Path, data: bytes) -> None:
     check_any(tmp_path / "events", data, "openhands")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from sessions.building import line
-from sessions.trajectories import check_any, damaged, document, of_kind, said
+from sessions.trajectories import altered, check_any, damaged, document, of_kind, said
 
 STATE = {
     "id": "6f1c",
@@ -366,8 +366,11 @@ def test_unknown_kinds_are_counted_by_name(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(st.sampled_from([json.dumps(EVENTS).encode(), b"".join(map(line, EVENTS))]).flatmap(damaged))
+@given(
+    st.sampled_from([json.dumps(EVENTS).encode(), b"".join(map(line, EVENTS))]).flatmap(damaged)
+    | altered([*REWOUND, *EVENTS])
+)
 def test_any_damage_gives_a_session_or_one_line(tmp_path: Path, data: bytes) -> None:
     check_any(tmp_path / "events", data, "openhands")

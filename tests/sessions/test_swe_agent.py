@@ -15,6 +15,7 @@ from contextecho.sessions import Kind, Speaker, read_session
 from contextecho.sessions.readers import swe_agent
 from contextecho.sessions.reading import members_of
 from sessions.trajectories import (
+    altered,
     check_any,
     claimed,
     damaged,
@@ -288,6 +289,7 @@ RUN = {
     "history": HISTORY,
     "info": {"submission": None},
 }
+SHAPES = [RUN, {"trajectory": RUN["trajectory"]}, {"attempts": [RUN, RUN]}]
 SEEDS = [
     json.dumps(RUN, ensure_ascii=False).encode(),
     json.dumps({"trajectory": RUN["trajectory"]}).encode(),
@@ -296,8 +298,8 @@ SEEDS = [
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(st.sampled_from(SEEDS).flatmap(damaged))
+@given(st.sampled_from(SEEDS).flatmap(damaged) | st.sampled_from(SHAPES).flatmap(altered))
 def test_any_damage_gives_sessions_or_one_line(tmp_path: Path, data: bytes) -> None:
     check_any(tmp_path / "run", data, "swe-agent")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,50 @@ def claimed(reader: Reader, folder: Path) -> set[str]:
             if reader.sniff(head):
                 found.add(path.relative_to(folder).as_posix())
     return found
+
+
+ODD: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        -1,
+        10**400,
+        1.5,
+        "",
+        "é",
+        "1",
+        [],
+        [None],
+        [[]],
+        {},
+        {"a": 1},
+        ["x", {}],
+        "x" * 30,
+    ]
+)
+
+
+@st.composite
+def altered(draw: st.DrawFn, whole: Any) -> bytes:
+    """A JSON document in which some values have become others, or are gone."""
+    value = json.loads(json.dumps(whole))
+    for _ in range(draw(st.integers(1, 4))):
+        here = value
+        while True:
+            keys = list(here) if isinstance(here, dict) else list(range(len(here)))
+            if not keys:
+                break
+            key = draw(st.sampled_from(keys))
+            if isinstance(here[key], dict | list) and here[key] and draw(st.integers(0, 4)):
+                here = here[key]
+                continue
+            if draw(st.booleans()):
+                here[key] = deepcopy(draw(ODD))
+            else:
+                del here[key]
+            break
+    return json.dumps(value).encode()
 
 
 @st.composite

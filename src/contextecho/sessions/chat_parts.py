@@ -33,7 +33,7 @@ def text_of(content: Any) -> tuple[str, int]:
     for block in blocks:
         if not isinstance(block, dict):
             continue
-        if block.get("type") in _SPOKEN:
+        if string(block, "type") in _SPOKEN:
             texts.append(string(block, "text") or string(block, "refusal") or "")
         else:
             images += 1
@@ -68,5 +68,8 @@ def call_of(function: dict[str, Any], call_id: str | None) -> Piece:
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON, with every character as itself."""
-    return json.dumps(value, ensure_ascii=False)
+    """A value as JSON, with every character as itself; none for one nested too deeply to write."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return ""

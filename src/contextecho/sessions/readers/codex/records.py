@@ -182,7 +182,7 @@ def record_of(value: dict[str, Any]) -> Record:
         record = _fitting(Record, {"timestamp": value["timestamp"]})
         record.type, record.payload = "session_meta", _fitting(Payload, value)
         return record
-    if payload is None and value.get("type") in _BARE:
+    if payload is None and isinstance(value.get("type"), str) and value["type"] in _BARE:
         return Record("response_item", payload=_fitting(Payload, value))
     record = _fitting(Record, {key: value[key] for key in value if key != "payload"})
     if isinstance(payload, dict):

@@ -7,6 +7,7 @@ sub-agent's, whatever source they name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +37,8 @@ class Actions:
         self._clients: set[str] = set()  # actions that no model took
         self._pending: str | None = None  # the last call, for events without ids
         self._delegates: list[str] = []
-        self._chains: dict[str, tuple[list[int], dict[str, None]]] = {}
+        self._records: dict[str, int] = {}  # by the delegate, as are the models
+        self._models: dict[str, dict[str, None]] = {}
 
     def take(self, placed: Placed) -> None:
         """Take in one event."""
@@ -53,22 +55,22 @@ class Actions:
         elif name == "system":
             self._system(placed, event["args"])
         elif name == "condensation":
-            self._condensation(placed, event["args"])
+            (summary,) = v0.pieces_of(event)
+            self._thread.condense(placed, summary, _forgotten(event["args"]))
         elif name == "message":
             self._message(placed, event)
         elif event.get("source") in ("agent", None):
             self._action(placed, event)
         else:
-            self._clients.add(str(id_of(event)))
-            text = v0.pieces_of(event)
-            text[-1].kind, text[-1].speaker = Kind.USER, Speaker.HARNESS
-            self._thread.say(placed, [*[None] * (len(text) - 1), text[-1]])
+            self._clients_action(placed, event)
 
     def sidechains(self, path: Path) -> tuple[Sidechain, ...]:
         """The delegates met."""
         return tuple(
-            Sidechain(agent_id=make_visible(id), path=path, records=len(lines), models=(*models,))
-            for id, (lines, models) in self._chains.items()
+            Sidechain(
+                agent_id=make_visible(id), path=path, records=records, models=(*self._models[id],)
+            )
+            for id, records in self._records.items()
         )
 
     def _returns(self, event: dict[str, Any]) -> bool:
@@ -79,8 +81,9 @@ class Actions:
         return not self._delegates
 
     def _elsewhere(self, event: dict[str, Any]) -> None:
-        records, models = self._chains.setdefault((self._delegates or ["delegate"])[-1], ([], {}))
-        records.append(1)
+        delegate = self._delegates[-1]
+        self._records[delegate] = self._records.get(delegate, 0) + 1
+        models = self._models.setdefault(delegate, {})
         if (model := v0.model_of(event)) is not None:
             models[model] = None
         if event.get("action") == "delegate":
@@ -91,23 +94,6 @@ class Actions:
         facts.version = string(args, "openhands_version") or facts.version
         facts.agent = string(args, "agent_class") or facts.agent
         self._thread.instruct(placed, v0.pieces_of(placed.value))
-
-    def _condensation(self, placed: Placed, args: dict[str, Any]) -> None:
-        listed = args.get("forgotten_event_ids")
-        first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
-        if isinstance(listed, list):
-            named = {text_of_id(id) or "" for id in listed}
-            self._thread.condense(placed, v0.pieces_of(placed.value)[0], named.__contains__)
-        elif isinstance(first, int) and isinstance(last, int):
-            self._thread.condense(
-                placed,
-                v0.pieces_of(placed.value)[0],
-                lambda id: (
-                    id.isdecimal() and len(id) < _LONGEST_NUMBER and first <= int(id) <= last
-                ),
-            )
-        else:
-            self._thread.condense(placed, v0.pieces_of(placed.value)[0], lambda _: False)
 
     def _message(self, placed: Placed, event: dict[str, Any]) -> None:
         """A message; without a source the first is the task and all others are the agent's."""
@@ -132,21 +118,30 @@ class Actions:
             if piece.kind is Kind.TOOL_CALL:
                 piece.call_id = piece.call_id or f"event {id_of(event) or placed.line}"
                 self._pending = piece.call_id
-                self._call_of[str(id_of(event))] = piece.call_id
+                self._call_of[id_of(event) or ""] = piece.call_id
             elif event["action"] == "think" and self._thread.is_known(id):
                 pieces[number] = None  # the answer's prose, said with its first action
         self._thread.say(placed, pieces, id=id, model=v0.model_of(event))
         if event["action"] == "delegate":
             self._delegates.append(_delegate(event))
 
+    def _clients_action(self, placed: Placed, event: dict[str, Any]) -> None:
+        """What a person or the client did, with its arguments as text."""
+        if (id := id_of(event)) is not None:
+            self._clients.add(id)
+        *rest, done = v0.pieces_of(event)
+        done.kind, done.speaker = Kind.USER, Speaker.HARNESS
+        self._thread.say(placed, [*[None for _ in rest], done])
+
     def _observation(self, placed: Placed, event: dict[str, Any]) -> None:
         """The result of a call; one that answers none is the client's notice."""
-        name, cause = event["observation"], text_of_id(event.get("cause")) or ""
+        name, cause = event["observation"], text_of_id(event.get("cause"))
         if name in v0.QUIET_OBSERVATIONS:
             self._thread.count(placed, f"client's event: {name}")
             return
         (piece,) = v0.pieces_of(event)
-        piece.call_id = piece.call_id or self._call_of.get(cause)
+        if cause is not None:
+            piece.call_id = piece.call_id or self._call_of.get(cause)
         if piece.call_id is None and "id" not in event:
             piece.call_id = self._pending
         if piece.call_id is None or cause in self._clients:
@@ -156,6 +151,21 @@ class Actions:
         self._thread.facts.cwd = self._thread.facts.cwd or string(metadata, "working_dir")
         if piece.kind is Kind.TOOL_RESULT or piece.text.strip():
             self._thread.say(placed, [piece])
+
+
+def _forgotten(args: dict[str, Any]) -> Callable[[str], bool]:
+    """Which events a condensation forgets: those listed, or those of a range of ids."""
+    listed = args.get("forgotten_event_ids")
+    first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
+    if isinstance(listed, list):
+        return {text_of_id(id) for id in listed}.__contains__
+    if isinstance(first, int) and isinstance(last, int):
+        return lambda id: _is_number(id) and first <= int(id) <= last
+    return lambda _: False
+
+
+def _is_number(id: str) -> bool:
+    return id.isdecimal() and len(id) < _LONGEST_NUMBER
 
 
 def _delegate(event: dict[str, Any]) -> str:
