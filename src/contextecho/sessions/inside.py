@@ -62,7 +62,7 @@ def look_inside(
 
 def _is_sub_agents(path: Path) -> bool:
     """Whether a file is a sub-agent's of Claude Code, by its name and then its content."""
-    if not (path.name.startswith("agent-") or "subagents" in path.parts):
+    if not (path.name.startswith("agent-") or "subagents" in str(path)):
         return False
     with path.open("rb") as file:
         head = file.read(_PEEK)

@@ -117,8 +117,9 @@ class Held:
 
 def open_file(path: Path) -> Held:
     """Find the reader of a file. Raises `SessionError` if there is none, and `OSError`."""
-    if not packed.is_packed(path):
-        return Held(path, _reader(path, None), is_packed=False)
+    head = _read_head(path)
+    if not packed.begins_packed(head):
+        return Held(path, _told_by(path, head), is_packed=False)
     with packed.plain(path) as plain:
         return Held(path, _reader(plain, None), is_packed=True)
 
@@ -166,14 +167,19 @@ def _reader(path: Path, format: str | None) -> Reader:
             todo=f"contextecho sessions list {path}",
         )
     head = _read_head(path)
+    if format is None or not head.strip():
+        return _told_by(path, head)
+    named = next((reader for reader in readers() if format == reader.NAME), None)
+    if named is not None:
+        return named
+    known = ", ".join(reader.NAME for reader in readers())
+    raise SessionError(f"no such session format: {format}", todo=f"known: {known}")
+
+
+def _told_by(path: Path, head: bytes) -> Reader:
+    """The reader that knows a file by its head."""
     if not head.strip():
         raise SessionError("is empty, and holds no conversation", where=str(path))
-    if format is not None:
-        named = next((reader for reader in readers() if format == reader.NAME), None)
-        if named is not None:
-            return named
-        known = ", ".join(reader.NAME for reader in readers())
-        raise SessionError(f"no such session format: {format}", todo=f"known: {known}")
     found = _fitting(path, head)
     if found is not None:
         return found
