@@ -158,25 +158,30 @@ _decode_meta = msgspec.json.Decoder(_Meta).decode
 
 
 def _around(path: Path, session_id: str) -> Iterator[tuple[str, Path, _Met]]:
-    """(name, file, what is known) of each sub-agent with a file beside `path` or below it."""
+    """(name, file, what is known) of each sub-agent with a file beside `path` or below it.
+
+    Asked for every session of a list, of which few have any: so names come before paths.
+    """
     names = {session_id, path.stem}
-    for name in sorted(_agents_in(path.parent)):
+    folder, own = os.path.split(path)
+    for name in sorted(_agents_in(folder)):
         beside = path.parent / name
-        if beside != path and (found := _read(beside, names)):
+        if name != own and (found := _read(beside, names)):
             yield *found[:1], beside, found[1]
     for name in sorted(names):
-        if Path(name).name != name or name == "..":  # an id from the file leads nowhere else
-            continue
-        below = path.parent / name / "subagents"
-        for inside in sorted(below.glob("**/agent-*.jsonl")) if below.is_dir() else ():
+        if os.path.basename(name) != name or name in (".", ".."):  # noqa: PTH119
+            continue  # an id from the file leads nowhere else
+        below = os.path.join(folder, name, "subagents")  # noqa: PTH118
+        inside_it = Path(below).glob("**/agent-*.jsonl") if os.path.isdir(below) else ()  # noqa: PTH112
+        for inside in sorted(inside_it):
             if found := _read(inside, None):
                 yield *found[:1], inside, found[1]
 
 
-def _agents_in(folder: Path) -> Iterator[str]:
+def _agents_in(folder: str) -> Iterator[str]:
     """The names of sub-agents' files; listing is far faster than matching for each session."""
     with suppress(OSError):
-        for name in os.listdir(folder):  # noqa: PTH208
+        for name in os.listdir(folder or "."):  # noqa: PTH208
             if name.startswith("agent-") and name.endswith(".jsonl"):
                 yield name
 
