@@ -91,11 +91,6 @@ class TreeSource(NumberedSource):
         return sum(stamp.size for message in self._messages for stamp in message.stamps)
 
     @property
-    def files(self) -> list[Path]:
-        """All of them."""
-        return [file for message in self._messages for file in message.files]
-
-    @property
     def sha256(self) -> str:
         """SHA-256 of all files, one after the other: the record, each message, its parts."""
         digest = hashlib.sha256()

@@ -32,7 +32,6 @@ class FolderSource:
     def __init__(self, pieces_of: Callable[[Any], list[Piece]]) -> None:
         """`pieces_of` is what the reader makes of an event, and depends on the event alone."""
         self._pieces_of = pieces_of
-        self.files: list[Path] = []
         self._files: list[Stamped] = []
         self._starts: list[int] = []
         self._lines: list[int] = []
@@ -43,7 +42,6 @@ class FolderSource:
         with path.open("rb") as file:
             stamp = Stamp.of(file)
             data = file.read(stamp.size)
-        self.files.append(path)
         self._files.append(Stamped(path, stamp))
         self._starts.append(self.size)
         self._lines.append(line)
