@@ -94,7 +94,7 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
             _look_at_progress(entry, record, told)
         return entry
     message = record.message
-    entry.is_row_turn = _is_row_turn(record)
+    entry.is_row_turn = record.type == "assistant" or _is_users_row_turn(record)
     entry.is_sidechain = record.is_sidechain is True
     entry.session_id = record.session_id
     entry.cwd = record.cwd
@@ -131,7 +131,8 @@ def _look_inside(entry: Entry, record: Record) -> None:
     if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
         entry.withdraws = taken_back
     if record.type in CONVERSATION:
-        entry.left_out = _left_out(record, parts)
+        if not parts or record.is_api_error_message or entry.model == SYNTHETIC:
+            entry.left_out = _left_out(record, parts)
         if record.is_aborted_mid_stream:
             entry.broken_off = True
     else:
@@ -154,13 +155,11 @@ def _mended(line: bytes, number: int, offset: int) -> Iterator[Entry]:
     yield Entry(number, offset, len(line), left_out=reason)
 
 
-def _is_row_turn(record: Record) -> bool:
+def _is_users_row_turn(record: Record) -> bool:
     """The first paper's rule (reference, 1.0), sidechain, meta and error rows included.
 
     A row turn is an assistant row of any content, or a user row with text and no tool result.
     """
-    if record.type == "assistant":
-        return True
     if record.type != "user" or record.message is None:
         return False
     content = record.message.content
