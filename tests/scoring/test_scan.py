@@ -129,3 +129,14 @@ def test_bars_are_drawn_only_where_the_table_shows_a_difference(tmp_path: Path, 
     rows[-1]["content"] = "x" * 90
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert "over the windows: chars ▁" in scan(path).out
+
+
+def test_conditions_are_named_where_they_change_and_only_there(shared: Path, scan: Scan) -> None:
+    """The client of the first file is updated between its steps 34 and 35; the second's never."""
+    folder = shared / "sessions" / "claude-code"
+    _, out, _ = scan(folder / "entire-995ebed6e4-2-glued-line.jsonl")
+    assert "Texts are compared only under equal conditions:" in out
+    assert "    - version 2.1.7: 2 final (too few), 12 commentary (too few)" in out
+    assert "    - version 2.1.12: 2 final (too few), 4 commentary (too few)" in out
+    _, out, _ = scan(folder / "entire-72a8d8fdb8-0.jsonl")
+    assert "equal conditions" not in out

@@ -76,6 +76,19 @@ def test_model_and_version_are_those_of_the_answer_itself(read: Read) -> None:
     assert _of_answers(session, lambda c: (c.model, c.version)) == [("m-1", "1"), ("m-2", "2")]
 
 
+def test_a_mode_that_the_model_is_not_told_of_is_no_condition(read: Read) -> None:
+    session = read(
+        user("a", permissionMode="default"),
+        assistant("b"),
+        user("c", permissionMode="acceptEdits"),
+        assistant("d"),
+        user("e", permissionMode="plan"),
+        assistant("f"),
+    )
+    assert [turn.mode for turn in session.turns[1::2]] == ["default", "acceptEdits", "plan"]
+    assert _of_answers(session, lambda c: c.mode) == [None, None, "plan"]
+
+
 def test_the_gap_is_the_time_since_the_turn_before(read: Read) -> None:
     session = read(
         user("a", timestamp="2026-01-01T00:00:00Z"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -18,12 +19,16 @@ from contextecho.sessions.model import Kind, Session, Speaker, Turn
 from contextecho.untrusted import one_line
 
 
+# Modes that say nothing to the model: they decide what a client asks before it runs a tool.
+_UNTOLD: Final = frozenset({"default", "acceptEdits", "bypassPermissions", "dontAsk"})
+
+
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """What the file declares, and the language of the prompts; None where it does not say."""
 
     model: str | None = None
     version: str | None = None  # of the client
-    mode: str | None = None
+    mode: str | None = None  # without those that the model is not told of
     personality: str | None = None
     language: str | None = None  # ISO 639-1, of the last prompt whose language can be told
 
@@ -85,10 +90,17 @@ def _conditions(turn: Turn, languages: _Languages) -> Conditions:
     return Conditions(
         model=turn.model,
         version=turn.version,
-        mode=turn.mode,
+        mode=_told(turn.mode),
         personality=turn.personality,
         language=languages.at(turn.prompt),
     )
+
+
+def _told(mode: str | None) -> str | None:
+    """What of a declared mode the model is told."""
+    if mode is None or mode in _UNTOLD:
+        return None
+    return ", ".join(name for name in mode.split(", ") if name not in _UNTOLD) or None
 
 
 class _Languages:

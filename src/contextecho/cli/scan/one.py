@@ -9,7 +9,7 @@ from contextecho.counting import counted
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
-    from contextecho.scoring import Screen, Shift, Voice, Window
+    from contextecho.scoring import Screen, Shift, Stratum, Voice, Window
 
 _BARS = "▁▂▃▄▅▆▇█"
 # Feature -> column head, and how its mean is written.
@@ -40,9 +40,27 @@ def lines_of(screen: Screen) -> Iterator[str]:
     yield ""
     yield from (f"  {line}" for line in _LEGEND)
     yield ""
+    if len(screen.strata) > 1:
+        yield "  Texts are compared only under equal conditions:"
+        yield from _strata(screen.strata)
+        yield ""
     yield "  What else changed, and may explain what is seen here:"
     for line in screen.confounders:
         yield f"    - {one_line(line)}"
+
+
+def _strata(strata: Sequence[Stratum]) -> Iterator[str]:
+    """What sets each apart, how many texts it has, and whether these are enough."""
+    from contextecho.sessions import tell_apart
+
+    words = tell_apart(stratum.conditions for stratum in strata)
+    for stratum in strata:
+        texts = ", ".join(
+            f"{n} {voice}{'' if voice in stratum.compared else ' (too few)'}"
+            for voice, n in stratum.texts.items()
+            if n
+        )
+        yield f"    - {words[stratum.conditions]}: {texts}"
 
 
 def _counts(screen: Screen) -> str:
