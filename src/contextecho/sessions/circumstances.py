@@ -18,7 +18,6 @@ from contextecho.sessions.language import language_of
 from contextecho.sessions.model import Kind, Session, Speaker, Turn
 from contextecho.untrusted import one_line
 
-
 # Modes that say nothing to the model: they decide what a client asks before it runs a tool.
 _UNTOLD: Final = frozenset({"default", "acceptEdits", "bypassPermissions", "dontAsk"})
 
