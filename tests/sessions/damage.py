@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,7 +46,7 @@ def swapped(data: Any, value: Any) -> Any:
         try:
             for step in place[:-1]:
                 inside = inside[step]
-            inside[place[-1]] = data.draw(st.sampled_from(ODD))
+            inside[place[-1]] = deepcopy(data.draw(st.sampled_from(ODD)))
         except (KeyError, IndexError, TypeError):
             continue  # an earlier swap took the place away
     return found

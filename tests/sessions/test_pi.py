@@ -20,6 +20,7 @@ from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import pi
 from sessions.building import line
 from sessions.damage import QUIET, damaged, loads, survives, swapped
+from sessions.looking import reasons, texts
 
 HEADER = {
     "type": "session",
@@ -89,15 +90,6 @@ def read(tmp_path: Path) -> Callable[..., Session]:
         return read_session(path)
 
     return _read
-
-
-def texts(session: Session, **fields: Any) -> list[str]:
-    turns = [t for t in session.turns if all(getattr(t, k) == v for k, v in fields.items())]
-    return [content.text for content in session.contents(turns)]
-
-
-def reasons(session: Session) -> dict[str, int]:
-    return {skipped.reason: skipped.count for skipped in session.skipped}
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ file has rules of its own.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,11 @@ class Conversation:
     def keep(self, turns: Sequence[int]) -> None:
         """Say which turns stayed verbatim after the last compaction."""
         self._compactions[-1] = replace(self._compactions[-1], kept=tuple(turns))
+
+    def abandon(self, turns: Iterable[int]) -> None:
+        """Say which turns a rewind left behind, where only what came later tells."""
+        for index in turns:
+            self.turns[index] = replace(self.turns[index], abandoned=True)
 
     def session(
         self, path: Path, *, format: str, bytes: int, source: Source, **facts: Any

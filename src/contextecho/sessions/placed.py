@@ -92,6 +92,16 @@ class Document:
         found = None if position is None else value_at(self._text, position)
         return BROKEN if found is None else scrub(found[0])
 
+    def placed(self, *keys: str) -> Placed | None:
+        """The value under these keys with its place, as number 1; None if there is none."""
+        position = self._find(keys)
+        found = None if position is None else value_at(self._text, position)
+        if position is None or found is None:
+            return None
+        value, end = found
+        offset, length = _bytes(self._text[:position]), _bytes(self._text[position:end])
+        return Placed(1, Span(self._offset + offset, length), scrub(value))
+
     def has_array(self, *keys: str) -> bool:
         """Whether there is an array under these keys (without keys: the document itself)."""
         position = self._find(keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Conversation, Message
-from contextecho.sessions.instants import instant
+from contextecho.sessions.fields import instant, string
 from contextecho.sessions.model import CompactionKind, Kind
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.pi.entries import (
@@ -69,16 +69,15 @@ class Assembly:
         if message.get("role") == "system" and not self._conversation.turns:
             self._conversation.system += [piece.text for piece in pieces]
             return
-        model, stopped = message.get("model"), message.get("stopReason")
         self._conversation.say(
             Message(
                 line=found.line,
                 span=found.span,
                 pieces=pieces,
-                model=model if isinstance(model, str) else None,
+                model=string(message, "model"),
                 time=instant(entry.get("timestamp")),
-                abandoned=not self._tree.is_active(_id(entry)),
-                broken_off=stopped in ("aborted", "error"),
+                abandoned=not self._tree.is_active(string(entry, "id")),
+                broken_off=message.get("stopReason") in ("aborted", "error"),
             )
         )
 
@@ -104,7 +103,7 @@ class Assembly:
     def _compact(self, found: Placed) -> None:
         """A compaction of the conversation; one on a branch that was left is only its summary."""
         entry, conversation = found.value, self._conversation
-        if not self._tree.is_active(_id(entry)):
+        if not self._tree.is_active(string(entry, "id")):
             conversation.tally.add("compaction of an abandoned branch", found.line)
             self._say(found)
             return
@@ -116,7 +115,7 @@ class Assembly:
 
     def _kept(self, found: Placed) -> list[int]:
         """The turns that stayed verbatim, by the number or the id of the first such entry."""
-        entry, id = found.value, _id(found.value)
+        entry, id = found.value, string(found.value, "id")
         index, first, tail = (
             entry.get(key) for key in ("firstKeptEntryIndex", "firstKeptEntryId", "retainedTail")
         )
@@ -139,13 +138,8 @@ class Assembly:
             self._conversation.turns[i] for i in self._turns_of.get(found.value.get("targetId"), ())
         ]
         cleared = tuple(t.call_id for t in turns if t.kind is Kind.TOOL_RESULT and t.call_id)
-        if cleared and self._tree.is_active(_id(found.value)):
+        if cleared and self._tree.is_active(string(found.value, "id")):
             kind = CompactionKind.MICRO
             self._conversation.compact(found.line, kind=kind, cleared=cleared, trigger="extension")
         else:
             self._conversation.tally.add("edit of the context", found.line)
-
-
-def _id(entry: dict[str, Any]) -> str | None:
-    id = entry.get("id")
-    return id if isinstance(id, str) else None

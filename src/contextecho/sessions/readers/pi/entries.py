@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import string
 from contextecho.sessions.model import Kind, Speaker
 
 SUMMARIES: Final = ("compaction", "branch_summary")  # a tuple: what a file holds may not hash
@@ -42,7 +43,7 @@ def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 def pieces_of(entry: dict[str, Any]) -> list[Piece]:
     """The pieces of an entry; none for one that says nothing."""
     if entry.get("type") in SUMMARIES:
-        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, _string(entry, "summary") or "")]
+        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, string(entry, "summary") or "")]
     message = message_of(entry)
     make = _MAKERS.get(str(message.get("role"))) if message is not None else None
     return list(make(message)) if make is not None and message is not None else []
@@ -55,15 +56,15 @@ def knows(message: dict[str, Any]) -> bool:
 
 def _answer(message: dict[str, Any]) -> Iterator[Piece]:
     for block in blocks_of(message):
-        kind, text = block.get("type"), _string(block, "text")
-        thought = _string(block, "thinking")
+        kind, text = block.get("type"), string(block, "text")
+        thought = string(block, "thinking")
         if kind == "thinking" and thought and thought.strip():
             yield Piece(Kind.THINKING, Speaker.MODEL, thought)
         elif kind == "text" and text and text.strip():
             yield Piece(Kind.ASSISTANT, Speaker.MODEL, text)
         elif kind == "toolCall":
             arguments = msgspec.json.encode(block.get("arguments")).decode()
-            name, call_id = _string(block, "name"), _string(block, "id")
+            name, call_id = string(block, "name"), string(block, "id")
             yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id)
 
 
@@ -90,9 +91,9 @@ def _command(message: dict[str, Any]) -> Iterator[Piece]:
     """A shell command of the human's and its output, which the model is shown."""
     if message.get("excludeFromContext") is True:
         return
-    output = _string(message, "output")
+    output = string(message, "output")
     shown = f"```\n{output}\n```" if output else "(no output)"
-    yield Piece(Kind.USER, Speaker.HARNESS, f"Ran `{_string(message, 'command')}`\n{shown}")
+    yield Piece(Kind.USER, Speaker.HARNESS, f"Ran `{string(message, 'command')}`\n{shown}")
 
 
 def _result(message: dict[str, Any]) -> Iterator[Piece]:
@@ -101,8 +102,8 @@ def _result(message: dict[str, Any]) -> Iterator[Piece]:
         Kind.TOOL_RESULT,
         Speaker.TOOL,
         text,
-        _string(message, "toolName"),
-        _string(message, "toolCallId"),
+        string(message, "toolName"),
+        string(message, "toolCallId"),
         images,
         is_error=message.get("isError") is True,
     )
@@ -122,10 +123,5 @@ _MAKERS: Final[dict[str, Callable[[dict[str, Any]], Iterator[Piece]]]] = {
 def _spoken(message: dict[str, Any]) -> tuple[str, int]:
     """The text of a message, and how many pictures it has."""
     blocks = blocks_of(message)
-    texts = [_string(block, "text") or "" for block in blocks if block.get("type") == "text"]
+    texts = [string(block, "text") or "" for block in blocks if block.get("type") == "text"]
     return "\n".join(texts), sum(block.get("type") == "image" for block in blocks)
-
-
-def _string(value: dict[str, Any], key: str) -> str | None:
-    found = value.get(key)
-    return found if isinstance(found, str) else None

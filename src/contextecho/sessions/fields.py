@@ -1,9 +1,19 @@
-"""Times as session files write them, in seconds since 1970."""
+"""Fields of records that may have any shape.
+
+The one thing to know: what is not of the kind that is asked for is taken for missing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+
+def string(value: Mapping[str, Any], key: str) -> str | None:
+    """The text under a key; None if there is none."""
+    found = value.get(key)
+    return found if isinstance(found, str) else None
 
 
 def instant(value: Any) -> float | None:
