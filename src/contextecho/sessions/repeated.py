@@ -57,10 +57,12 @@ class Threads:
         if best == len(shared):
             self._contexts.append([])
             self._said.append(0)
+        if not keys:
+            keys = self._contexts[best]  # a history that was not recorded loses nothing
         common = _common(self._contexts[best], keys)
-        keys += [_heard(message).key for message in answer if any(message.pieces)]
-        self._contexts[best] = keys
-        self._said[best] += len(keys) - common
+        answers = [_heard(message).key for message in answer if any(message.pieces)]
+        self._contexts[best] = keys + answers
+        self._said[best] += len(keys) - common + len(answers)
         self._last_with[instructions] = best
         return best
 
@@ -94,7 +96,7 @@ class Repeated:
         heard = [_heard(message) for message in history]
         if _is_aligned(self._context, heard):
             self._mend(heard)
-        else:
+        elif heard:  # a call has a history; where there is none it was not recorded
             keys = [now.key for now in heard]
             self._lose(heard, _common([said.key for said in self._context], keys), history)
         for message in history[len(self._context) :]:
@@ -161,7 +163,7 @@ def _heard(message: Message) -> _Said:
         if piece is None or piece.kind is Kind.THINKING:
             continue
         if piece.kind is Kind.TOOL_CALL:
-            calls.append((piece.tool, piece.call_id or piece.text))
+            calls.append((piece.tool, piece.call_id or "".join(piece.text.split())))
         elif piece.kind is Kind.TOOL_RESULT and piece.call_id:
             calls.append((None, piece.call_id))
             results[piece.call_id] = hash(piece.text)
