@@ -55,6 +55,7 @@ class Message(Struct, gc=False, kw_only=True):
     line: int
     span: Span
     pieces: Sequence[Piece | None]
+    first: int = 0  # number of the first piece, where the span holds other messages before it
     id: str | None = None
     model: str | None = None
     version: str | None = None
@@ -85,7 +86,8 @@ class Conversation:
 
     def say(self, message: Message) -> None:
         """Take in one message; one without pieces is nothing said."""
-        said = [(number, piece) for number, piece in enumerate(message.pieces) if piece is not None]
+        numbered = enumerate(message.pieces, message.first)
+        said = [(number, piece) for number, piece in numbered if piece is not None]
         if not said:
             return
         by_model = any(piece.speaker is Speaker.MODEL for _, piece in said)

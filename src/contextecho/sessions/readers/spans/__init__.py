@@ -134,5 +134,4 @@ def _messages(node: Node, found: Exchange) -> tuple[str | None, list[Message], l
 
 def _message(node: Node, said: Said, first: int) -> Message:
     """A message of which the first piece has number `first` in its span."""
-    none: list[Piece | None] = [None] * first
-    return Message(line=node.line, span=node.span, pieces=[*none, *said.pieces], time=node.begin)
+    return Message(line=node.line, span=node.span, pieces=said.pieces, first=first, time=node.begin)
