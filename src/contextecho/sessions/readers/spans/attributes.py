@@ -7,22 +7,56 @@ become nested objects and lists here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from contextecho.sessions.jsontext import BROKEN, decode_json
 
 _DEEPEST: Final = 32  # levels of nesting that are looked into
+_LONG: Final = (
+    *("llm.input_messages", "llm.output_messages", "llm.tools", "input.value", "output.value"),
+    *("gen_ai.input", "gen_ai.output", "gen_ai.prompt", "gen_ai.completion"),
+    *("gen_ai.system_instructions", "gen_ai.tool"),
+)
 
 
 def attributes_of(raw: Any) -> dict[str, Any]:
     """The attributes as nested objects; none for what are no attributes."""
+    pairs, made_plain = _pairs(raw)
+    return _as_object({key: made_plain(value) for key, value in pairs})
+
+
+def labels_of(raw: Any) -> dict[str, Any]:
+    """The same without messages and what else is long: `True` stands in their place."""
+    light: dict[str, Any] = {}
+    pairs, made_plain = _pairs(raw)
+    for key, value in pairs:
+        long = next((name for name in _LONG if key.startswith(name)), None)
+        light[long or key] = made_plain(value) if long is None else True
+    for top in ("llm", "gen_ai"):
+        inside = light.get(top)
+        if isinstance(inside, dict):
+            names = [key for key in inside if f"{top}.{key}".startswith(_LONG)]
+            light[top] = inside | dict.fromkeys(names, True)
+    return _as_object(light)
+
+
+def _pairs(raw: Any) -> tuple[list[tuple[str, Any]], Callable[[Any], Any]]:
+    """The keys of attributes with their values, and what makes a value plain."""
     raw = parsed(raw)
-    if isinstance(raw, list):
-        pairs = [
-            pair for pair in raw if isinstance(pair, dict) and isinstance(pair.get("key"), str)
-        ]
-        raw = {pair["key"]: plain(pair.get("value")) for pair in pairs}
-    nested = _nested(raw) if isinstance(raw, dict) else {}
+    if isinstance(raw, dict):
+        return list(raw.items()), _as_it_is
+    pairs = [pair for pair in raw if isinstance(pair, dict)] if isinstance(raw, list) else []
+    typed = [(pair["key"], pair.get("value")) for pair in pairs if isinstance(pair.get("key"), str)]
+    return typed, plain
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _as_object(attributes: dict[str, Any]) -> dict[str, Any]:
+    nested = _nested(attributes)
     return nested if isinstance(nested, dict) else {}
 
 

@@ -14,7 +14,7 @@ from contextecho.sessions.fields import instant, string
 from contextecho.sessions.model import Span
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.spans import langsmith, openinference, otel
-from contextecho.sessions.readers.spans.attributes import attributes_of, under
+from contextecho.sessions.readers.spans.attributes import attributes_of, labels_of, under
 from contextecho.sessions.readers.spans.said import Exchange
 
 _AGENTS: Final = ("agent", "invoke_agent")
@@ -50,7 +50,7 @@ def node_of(found: Placed) -> Node:
     value = found.value
     if _is_run(value):
         return _node_of_run(found)
-    attributes = attributes_of(value.get("attributes"))
+    attributes = labels_of(value.get("attributes"))
     model = under(attributes, "llm", "model_name") or under(
         attributes, "gen_ai", "response", "model"
     )

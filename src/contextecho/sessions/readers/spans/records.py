@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
+import msgspec
+
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Span
 from contextecho.sessions.placed import Document, Placed, placed_lines
@@ -16,6 +18,23 @@ LISTS: Final = ("resourceSpans", "runs", "spans", "data")
 """Where an exporter puts what it exports, if not in an array."""
 
 _DEEPEST: Final = 32  # runs inside runs
+
+
+class _Scope(msgspec.Struct):
+    spans: list[msgspec.Raw] = []
+
+
+class _Resource(msgspec.Struct):
+    scopeSpans: list[_Scope] = []  # noqa: N815
+
+
+class _Export(msgspec.Struct):
+    """What OTLP sends, with no span decoded."""
+
+    resourceSpans: list[_Resource]  # noqa: N815
+
+
+_export = msgspec.json.Decoder(_Export).decode
 
 
 def is_record(value: Any) -> bool:
@@ -32,13 +51,61 @@ def spans_of(file: BinaryIO, end: int, tally: Tally) -> Iterator[Placed]:
     file.seek(0)
     first = next((line for line in file if line.strip()), b"")
     file.seek(0)
-    if isinstance(decode_json(first), dict):
+    if _in_otlp(first) is not None:
+        yield from _lines_of_otlp(file, end, tally)
+    elif isinstance(decode_json(first), dict):
         for found in placed_lines(file, end, tally, is_record, ("id", "name", *LISTS)):
-            yield from _inside(_read(file, found.span), found, tally)
-        return
-    data = file.read(end)
-    for number, found in enumerate(_of_document(data, tally), 1):
-        yield Placed(number, found.span, found.value)
+            alone = is_span(found.value) and "child_runs" not in found.value
+            yield from [found] if alone else _inside(_read(file, found.span), found, tally)
+    else:
+        data = file.read(end)
+        places = _in_otlp(data)
+        spans = _of_document(data, tally) if places is None else _at(places, data, 0, 1, tally)
+        for number, found in enumerate(spans, 1):
+            yield Placed(number, found.span, found.value)
+
+
+def _lines_of_otlp(file: BinaryIO, end: int, tally: Tally) -> Iterator[Placed]:
+    """The spans of a file of which each line is an export."""
+    offset = 0
+    for number, line in enumerate(file, 1):
+        line = line[: end - offset]
+        places = _in_otlp(line)
+        if places is None and line.strip():
+            tally.add("broken line", number)
+        yield from _at(places or [], line, offset, number, tally)
+        offset += len(line)
+
+
+def _at(
+    places: list[tuple[int, int]], data: bytes, offset: int, line: int, tally: Tally
+) -> Iterator[Placed]:
+    """The spans at these places in `data`, which begins at `offset`."""
+    for begin, length in places:
+        value = decode_json(data[begin : begin + length])
+        if is_span(value):
+            yield Placed(line, Span(offset + begin, length), value)
+        else:
+            tally.add("not a span", line)
+
+
+def _in_otlp(data: bytes) -> list[tuple[int, int]] | None:
+    """(begin, length) of each span of an export; None for what is no whole export."""
+    try:
+        resources = _export(data).resourceSpans if b'"resourceSpans"' in data else None
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    if resources is None:
+        return None
+    found, begin = [], 0
+    for raw in (
+        span for resource in resources for scope in resource.scopeSpans for span in scope.spans
+    ):
+        element = bytes(raw)
+        begin = data.index(element, begin)
+        found.append((begin, len(element)))
+        begin += len(element)
+    return found
 
 
 def _read(file: BinaryIO, span: Span) -> bytes:
