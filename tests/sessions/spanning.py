@@ -151,6 +151,34 @@ def in_events(one: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def blocks(message: Message) -> str:
+    """The content of a message in blocks of Bedrock's Converse API, as a text of JSON."""
+    if message["role"] == "tool":
+        content = [{"text": message["content"]}]
+        result = {"toolUseId": message["tool_call_id"], "status": "success", "content": content}
+        return json.dumps([{"toolResult": result}])
+    found: list[Any] = [{"text": message["content"]}]
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        arguments = json.loads(function["arguments"])
+        used = {"toolUseId": call["id"], "name": function["name"], "input": arguments}
+        found.append({"toolUse": used})
+    return json.dumps(found)
+
+
+def in_converse(one: dict[str, Any]) -> dict[str, Any]:
+    """Up to 1.36, as Strands Agents writes it: the body in the event's attributes."""
+    events = [
+        (f"gen_ai.{message['role']}.message", {"role": message["role"], "content": blocks(message)})
+        for message in one["heard"]
+    ]
+    events.append(("gen_ai.choice", {"finish_reason": "stop", "message": blocks(one["said"])}))
+    return {
+        "attributes": {"gen_ai.system": "strands-agents"},
+        "events": [{"name": name, "attributes": pairs(body)} for name, body in events],
+    }
+
+
 def in_numbers(one: dict[str, Any]) -> dict[str, Any]:
     """Of older instrumentations: numbered attributes."""
     found: dict[str, Any] = {"gen_ai.system": "openai"}
@@ -302,6 +330,7 @@ EXPORTS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "otel attributes": otlp(in_attributes),
     "otel texts of JSON": otlp(in_json),
     "otel events": otlp(in_events),
+    "otel converse": otlp(in_converse),
     "otel numbered": otlp(in_numbers),
     "openinference": phoenix(lambda attributes: attributes),
     "openinference flat": phoenix(lambda attributes: flat(attributes, "")),

@@ -350,6 +350,26 @@ def test_system_prompts_and_edits_of_the_context(read: Callable[..., Session]) -
     assert reasons(session) == {"edit of the context": 1}
 
 
+def test_the_events_that_the_client_prints_are_read_by_their_ends(
+    read: Callable[..., Session],
+) -> None:
+    def event(kind: str, **fields: Any) -> Any:
+        return {"type": kind, **fields}
+
+    prompt, said_by_model = said("user", "go")["message"], answer("ok")["message"]
+    session = read(
+        HEADER,
+        event("agent_start"),
+        event("message_start", message=prompt),
+        event("message_end", message=prompt),
+        event("message_update", message=said_by_model),
+        event("message_end", message=said_by_model),
+        event("turn_end", message=said_by_model, toolResults=[]),
+    )
+    assert texts(session) == ["go", "ok"]
+    assert reasons(session) == {"event of a run": 4}
+
+
 def test_a_session_without_an_answer_is_refused(read: Callable[..., Session]) -> None:
     with pytest.raises(SessionError, match="no message of a model"):
         read(HEADER, said("user", "hello"))

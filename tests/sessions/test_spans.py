@@ -215,6 +215,22 @@ def test_messages_of_responses_and_of_anthropic(read: Callable[[str], Session]) 
     assert texts(session) == ["Where is it?", "Hm.", "{}", "b", "a"]
 
 
+def test_inputs_and_outputs_that_are_texts_of_json(read: Callable[[str], Session]) -> None:
+    (run,) = OPENAI([call(1, [S, U1], A2)])
+    for key in ("inputs", "outputs", "extra"):
+        run[key] = json.dumps(run[key])
+    session = read(json.dumps(run))
+    assert texts(session) == ["Where is it?", "In a.py."]
+    assert (session.id, session.models) == ("talk-1", ("m-1",))
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
+def test_times_in_numbers_of_any_unit(read: Callable[[str], Session], unit: int) -> None:
+    (run,) = OPENAI([call(1, [S, U1], A2)])
+    run |= {"start_time": 1767225600 * unit, "end_time": 1767225601 * unit}
+    assert [turn.time for turn in read(json.dumps(run)).turns] == [1767225600.0, 1767225601.0]
+
+
 def test_parts_that_are_no_words(read: Callable[[str], Session]) -> None:
     thought = {"type": "reasoning", "content": "Hm."}
     blob = {"type": "blob", "modality": "image", "mime_type": "image/png", "content": "AAAA"}

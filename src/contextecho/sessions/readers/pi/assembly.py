@@ -23,6 +23,9 @@ _LEFT_OUT: Final = {
     "thinking_level_change": "change of the thinking level",
     **dict.fromkeys(("label", "session_info", "custom", "usage"), "client metadata"),
     **dict.fromkeys(("active_tools_change", "leaf"), "client metadata"),
+    **dict.fromkeys(("agent_start", "agent_end", "turn_start", "turn_end"), "event of a run"),
+    **dict.fromkeys(("message_start", "message_update"), "event of a run"),
+    **{f"tool_execution_{when}": "event of a run" for when in ("start", "update", "end")},
 }
 
 

@@ -25,11 +25,11 @@ _IN_FRONT = re.compile(
 
 
 def message_of(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """The message in an entry, if it is one."""
+    """The message in an entry, or in an event of `pi --mode json`, if it is one."""
     if entry.get("type") == "custom_message":
         return {"role": "custom", "content": entry.get("content")}
-    message = entry.get("message")
-    return message if entry.get("type") == "message" and isinstance(message, dict) else None
+    message, is_one = entry.get("message"), entry.get("type") in ("message", "message_end")
+    return message if is_one and isinstance(message, dict) else None
 
 
 def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:

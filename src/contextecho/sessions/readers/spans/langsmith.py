@@ -9,13 +9,13 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from contextecho.sessions.readers.spans.attributes import under
+from contextecho.sessions.readers.spans.attributes import parsed, under
 from contextecho.sessions.readers.spans.said import Exchange, exchange
 
 
 def exchange_of(run: dict[str, Any]) -> Exchange:
     """What is said in the call that the run is of."""
-    inputs, outputs = run.get("inputs"), run.get("outputs")
+    inputs, outputs = parsed(run.get("inputs")), parsed(run.get("outputs"))
     keys = ("messages", "input", "prompts", "prompt")
     asked = next((found for key in keys if (found := under(inputs, key)) is not None), None)
     system = under(inputs, "system") or under(inputs, "instructions")
@@ -25,7 +25,7 @@ def exchange_of(run: dict[str, Any]) -> Exchange:
 
 def model_of(run: dict[str, Any]) -> Any:
     """The name of the model, where the run says it."""
-    outputs, extra = run.get("outputs"), run.get("extra")
+    outputs, extra = parsed(run.get("outputs")), parsed(run.get("extra"))
     return (
         under(outputs, "model")
         or under(outputs, "llm_output", "model_name")

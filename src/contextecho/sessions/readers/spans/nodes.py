@@ -14,12 +14,13 @@ from contextecho.sessions.fields import instant, string
 from contextecho.sessions.model import Span
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.spans import langsmith, openinference, otel
-from contextecho.sessions.readers.spans.attributes import attributes_of, labels_of, under
+from contextecho.sessions.readers.spans.attributes import attributes_of, labels_of, parsed, under
 from contextecho.sessions.readers.spans.said import Exchange
 
 _AGENTS: Final = ("agent", "invoke_agent")
 _TOOLS: Final = ("tool", "execute_tool")
 _OF_AN_AGENT: Final = ("subagent", "middleware", "compaction")  # LangSmith's ls_agent_type
+_LATEST: Final = 1e11  # seconds, in the year 5138
 _THREADS: Final = ("thread_id", "session_id", "conversation_id")
 
 
@@ -85,7 +86,7 @@ def exchange_of(value: Any) -> Exchange:
 
 def _node_of_run(found: Placed) -> Node:
     run = found.value
-    metadata, kind = under(run, "extra", "metadata"), run["run_type"]
+    metadata, kind = under(parsed(run.get("extra")), "metadata"), run["run_type"]
     work = {"llm": "call", "tool": "tool"}.get(kind, "other")
     if under(metadata, "ls_agent_type") in _OF_AN_AGENT and work == "other":
         work = "agent"
@@ -135,12 +136,15 @@ def _work(value: dict[str, Any], attributes: dict[str, Any]) -> str:
 
 
 def _time(value: dict[str, Any], nanoseconds: str, key: str) -> float | None:
-    """Seconds since 1970, of nanoseconds, of ISO 8601, or of a number of milliseconds."""
+    """Seconds since 1970, of ISO 8601, or of a number whose size tells its unit."""
+    found: Any = value.get(nanoseconds, value.get(key))
     try:
-        if nanoseconds in value:
-            return int(value[nanoseconds]) / 1e9
-        found = value.get(key)
-        return found / 1e3 if isinstance(found, int | float) else instant(found)
+        number = float(found) if nanoseconds in value else found
+        if not isinstance(number, int | float):
+            return instant(number)
+        for _ in range(3):  # milli-, micro-, nanoseconds
+            number = number / 1e3 if abs(number) > _LATEST else number
+        return float(number)
     except (TypeError, ValueError, OverflowError):
         return None
 

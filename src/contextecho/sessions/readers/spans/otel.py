@@ -15,6 +15,7 @@ from contextecho.sessions.readers.spans.said import Exchange, exchange
 
 CALLS: Final = ("chat", "generate_content", "text_completion")
 _EVENT: Final = "gen_ai."
+_CONVERSE: Final = ("text", "toolUse", "toolResult", "reasoningContent")
 
 
 def is_call(attributes: dict[str, Any]) -> bool:
@@ -37,7 +38,7 @@ def exchange_of(attributes: dict[str, Any], span: dict[str, Any]) -> Exchange:
             ai = body.get("gen_ai")
     heard = _messages(under(ai, "input", "messages")) or _messages(under(ai, "prompt"))
     answered = _messages(under(ai, "output", "messages")) or _messages(under(ai, "completion"))
-    told_in = under(ai, "system_instructions")
+    told_in = under(ai, "system_instructions") or under(ai, "system", "instructions")
     parts = parsed(told_in)
     texts = (
         [part.get("content") for part in _dicts(parts)] if isinstance(parts, list) else [told_in]
@@ -81,8 +82,10 @@ def _choice(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _messages(raw: Any) -> list[dict[str, Any]]:
-    raw = parsed(raw)
-    return [_message(message) for message in _dicts(raw if isinstance(raw, list) else [raw])]
+    found = parsed(raw)
+    if isinstance(found, str) and found:
+        return [{"role": "user", "content": found}]
+    return [_message(message) for message in _dicts(found if isinstance(found, list) else [found])]
 
 
 def _message(message: dict[str, Any]) -> dict[str, Any]:
@@ -97,13 +100,31 @@ def _content(value: Any) -> Any:
     """Content blocks that were made a text of JSON; any other content as it is."""
     found = parsed(value)
     blocks = list(_dicts(found))
-    return found if blocks and all("type" in block for block in blocks) else value
+    if blocks and all("type" in block for block in blocks):
+        return found
+    if blocks and all(not block.keys().isdisjoint(_CONVERSE) for block in blocks):
+        return list(map(_of_converse, blocks))
+    return value
+
+
+def _of_converse(block: dict[str, Any]) -> dict[str, Any]:
+    """A block of Bedrock's Converse API, whose kind is its key."""
+    call, result, thought = (block.get(key) for key in _CONVERSE[1:])
+    if isinstance(call, dict):
+        return call | {"type": "tool_use", "id": call.get("toolUseId")}
+    if isinstance(result, dict):
+        id, failed = result.get("toolUseId"), result.get("status") == "error"
+        content = _content(result.get("content"))
+        return {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": failed}
+    if thought is not None:
+        return {"type": "thinking", "thinking": under(thought, "reasoningText", "text")}
+    return {"type": "text", "text": block.get("text")}
 
 
 def _block(part: dict[str, Any]) -> dict[str, Any]:
     kind = part.get("type")
     if kind == "text":
-        return {"type": "text", "text": part.get("content")}
+        return {"type": "text", "text": part.get("content", part.get("text"))}
     if kind == "tool_call":
         return part | {"type": "tool_use"}
     if kind == "tool_call_response":
