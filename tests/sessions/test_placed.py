@@ -53,6 +53,14 @@ def test_a_byte_order_mark_and_doubled_elements_do_not_shift_the_places(end: str
     assert [placed.value for placed in found] == [[1], [1], [1], 1]
 
 
+def test_a_bad_byte_in_a_key_costs_nothing_else() -> None:
+    data = b'{"\x80": 1, "list": [7]}'
+    (found,) = Document(data).elements("list", tally=Tally())
+    assert data[found.span.offset : found.span.offset + found.span.length] == b"7"
+    (one,) = json.loads(data.decode("utf-8", "replace"))["list"]
+    assert found.value == one
+
+
 def test_what_is_not_there_is_none() -> None:
     document = Document(b'{"a": 1}')
     assert document.placed("b") is None

@@ -151,7 +151,7 @@ class Document:
             for key in keys:
                 here = bytes(_object(here)[key])
                 begin = self._data.index(here, begin)
-        except (msgspec.MsgspecError, KeyError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, KeyError, RecursionError):
             return None
         return begin, len(here)
 

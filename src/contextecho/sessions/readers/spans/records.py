@@ -93,7 +93,7 @@ def _in_otlp(data: bytes) -> list[tuple[int, int]] | None:
     """(begin, length) of each span of an export; None for what is no whole export."""
     try:
         resources = _export(data).resourceSpans if b'"resourceSpans"' in data else None
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if resources is None:
         return None
