@@ -193,6 +193,38 @@ def test_reminders_and_later_instructions_are_the_clients(
     assert session.prompts == 2
 
 
+def test_the_words_of_claude_code_in_a_request_are_the_clients(
+    read_text: Callable[[str], Session],
+) -> None:
+    """Prompts are the two typed lines; the rest is what Claude Code is known to write."""
+    reminder = "<system-reminder>\nBe careful.\n</system-reminder>\n"
+    command = "<command-message>review</command-message>\n<command-name>/review</command-name>"
+    continued = "This session is being continued from a previous conversation. Done: a."
+    session = read_text(
+        as_array(
+            [
+                user(continued),
+                SIGNED,
+                user(reminder + "go on"),
+                answer(call("t1")),
+                user(result("x", "t1"), "[Request interrupted by user for tool use]"),
+                user("<bash-stdout>a.py</bash-stdout>"),
+                user(command),
+                answer("ok"),
+            ]
+        )
+    )
+    assert texts(session, speaker=Speaker.HUMAN) == ["go on", "/review"]
+    assert texts(session, kind=Kind.SUMMARY) == [continued]
+    assert texts(session, speaker=Speaker.HARNESS) == [
+        reminder,
+        "[Request interrupted by user for tool use]",
+        "<bash-stdout>a.py</bash-stdout>",
+    ]
+    assert (session.prompts, session.steps) == (2, 3)
+    loads(session)
+
+
 def logged(history: list[Any], response: dict[str, Any], **body: Any) -> dict[str, Any]:
     """One line of a log: what was asked and what came."""
     return {

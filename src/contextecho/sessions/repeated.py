@@ -206,7 +206,9 @@ def _is_by_model(message: Message) -> bool:
 
 
 def _is_prompt(message: Message) -> bool:
-    return any(piece is not None and piece.speaker is Speaker.HUMAN for piece in message.pieces)
+    """Whether a human's words, or a summary, are in the message."""
+    spoken = (Speaker.HUMAN, Speaker.SUMMARISER)
+    return any(piece is not None and piece.speaker in spoken for piece in message.pieces)
 
 
 def _as_summary(message: Message) -> Message:

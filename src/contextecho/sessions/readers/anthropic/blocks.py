@@ -7,7 +7,6 @@ the model's message can hold calls of tools that the provider ran, with their re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -16,12 +15,14 @@ import msgspec
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.fields import string
 from contextecho.sessions.model import Kind, Speaker
+from contextecho.sessions.readers.claude_code.records import Record
+from contextecho.sessions.readers.claude_code.speakers import speak
 
 ROLES: Final = ("user", "assistant", "system")
 _CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
 _PICTURES: Final = ("image", "document", "container_upload")
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
-_REMINDER = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*\Z", re.DOTALL)
+_UNFLAGGED: Final = Record()  # requests have none of the flags of Claude Code's records
 
 
 def is_message(value: Any) -> bool:
@@ -110,12 +111,22 @@ def _to_model(message: dict[str, Any]) -> Iterator[Piece]:
         if _is_result(block.get("type")):
             yield _result(block)
         elif block.get("type") == "text" and text.strip():
-            typed = message["role"] == "user" and not _REMINDER.match(text)
-            images, pictures = (pictures, 0) if typed else (0, pictures)
-            speaker = Speaker.HUMAN if typed else Speaker.HARNESS
-            yield Piece(Kind.USER, speaker, text, images=images)
+            for piece in _words(text, message["role"]):
+                if piece.speaker is Speaker.HUMAN:
+                    piece.images, pictures = pictures, 0
+                yield piece
     if pictures:
         yield Piece(Kind.USER, Speaker.HUMAN, images=pictures)
+
+
+def _words(text: str, role: str) -> Iterator[Piece]:
+    """A text to the model: the human's words, what Claude Code put before them, or its own."""
+    speaker, words = speak(_UNFLAGGED, text) if role == "user" else (Speaker.HARNESS, text)
+    before = text.rstrip().removesuffix(words) if speaker is Speaker.HUMAN else ""
+    if before.strip() and text.startswith(before + words):
+        yield Piece(Kind.USER, Speaker.HARNESS, before)
+    kind = Kind.SUMMARY if speaker is Speaker.SUMMARISER else Kind.USER
+    yield Piece(kind, speaker, words)
 
 
 def _result(block: dict[str, Any]) -> Piece:

@@ -7,7 +7,6 @@ name, or else by trace; those below another agent than the outermost are a sub-a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -26,12 +25,12 @@ from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "spans"
-_SIGN = re.compile(rb'"run_type"|gen_ai\.|openinference|"llm"|llm\.(?:in|out)put_messages')
+_SIGNS: Final = (b'"run_type"', b"gen_ai.", b'"gen_ai"', b"openinference", b'"llm"', b"llm.input_")
 
 
 def sniff(head: bytes) -> bool:
     """Whether the file begins with spans, and calls of a model are among them."""
-    return _SIGN.search(head) is not None and any(map(is_record, first_values(head)))
+    return any(sign in head for sign in _SIGNS) and any(map(is_record, first_values(head)))
 
 
 def members(path: Path) -> list[str]:
