@@ -258,6 +258,15 @@ def test_calls_that_go_on_with_one_another_are_one_conversation(
     loads(session)
 
 
+def test_a_streamed_response_is_counted_and_found_in_the_next_request(
+    read_text: Callable[[str], Session],
+) -> None:
+    streamed = {"request": {"body": BODY}, "response": {"body_raw": "event: message_start"}}
+    session = read_text(json.dumps(streamed) + "\n")
+    assert (session.prompts, session.steps) == (2, 2)
+    assert reasons(session) == {"request without a readable answer": 1}
+
+
 A, B, C, D = user("a"), answer("b"), user("c"), answer("d")
 SIGNED = answer(THOUGHT, "b")
 
@@ -363,6 +372,37 @@ def test_calls_with_other_instructions_are_a_sub_agents(
     assert texts(session)[0] == "a"
     assert session.system == "Be brief."
     assert reasons(session) == {"change of the instructions": 1}
+
+
+def test_agents_with_the_same_instructions_are_told_by_what_they_repeat(
+    read_text: Callable[[str], Session],
+) -> None:
+    """Two sub-agents in turn, of two calls each, beside a conversation of three."""
+    of = {"metadata": {"user_id": "user_1_session_2"}}
+    scout = of | {"system": "You scout."}
+    one, two = user("find one"), user("find two")
+    session = read_text(
+        as_log(
+            logged([A], SIGNED, **of),
+            logged([one], B, **scout),
+            logged([two], D, **scout),
+            logged([one, B, C], D, **scout),
+            logged([two, D, C], B, **scout),
+            logged([A, B, C], D, **of),
+            logged([A, B, C, D, user("e")], answer("f"), **of),
+        )
+    )
+    assert [sidechain.records for sidechain in session.sidechains] == [2, 2]
+    assert texts(session) == ["a", "I need ls.", "b", "c", "d", "e", "f"]
+    assert session.skipped == ()
+
+
+def test_an_answer_of_thoughts_alone_is_not_expected_again(
+    read_text: Callable[[str], Session],
+) -> None:
+    session = read_text(as_log(logged([A], answer(THOUGHT)), logged([A, C], D)))
+    assert texts(session) == ["a", "I need ls.", "c", "d"]
+    assert not any(turn.abandoned for turn in session.turns)
 
 
 def test_logs_of_several_conversations_are_read_by_name(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ are the same if their words, calls and call ids are; thinking is not repeated by
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -35,36 +35,49 @@ class _Said(Struct, gc=False):
 class Threads:
     """Tells which calls go on with one another: those of one agent.
 
-    A call is of the thread whose messages it repeats. With the same instructions one
-    message is enough, and without any it follows the last thread that had them.
+    A call is of the thread whose messages it repeats; with the same instructions one
+    message is enough. One that repeats none begins a thread if it holds a single message
+    that is no summary, and else follows the last thread of the same instructions.
     """
 
     def __init__(self) -> None:
         self._contexts: list[list[int]] = []
         self._said: list[int] = []  # messages of each thread
-        self._last_with: dict[str | None, int] = {}
+        self._told: dict[str | None, list[int]] = {}  # threads by instructions, the last last
 
     def add(
-        self, instructions: str | None, history: Iterable[Message], answer: Iterable[Message]
+        self, instructions: str | None, history: Sequence[Message], answer: Sequence[Message]
     ) -> int:
         """The number of the thread that this call, the next in time, is of."""
-        keys = [_heard(message).key for message in history if any(message.pieces)]
-        shared = [_common(context, keys) for context in self._contexts]
-        best = max(range(len(shared)), key=lambda n: (shared[n], n), default=0)
-        last = self._last_with.get(instructions)
-        if not shared or shared[best] < (_SHARED if last is None else 1):
-            best = len(shared) if last is None else last
-        if best == len(shared):
+        history = [message for message in history if _is_repeated(message)]
+        keys = [_heard(message).key for message in history]
+        told = self._told.setdefault(instructions, [])
+        begins = len(history) == 1 and not _says_summary(history[0])
+        thread = self._thread(keys, told, begins)
+        if thread == len(self._contexts):
             self._contexts.append([])
             self._said.append(0)
         if not keys:
-            keys = self._contexts[best]  # a history that was not recorded loses nothing
-        common = _common(self._contexts[best], keys)
-        answers = [_heard(message).key for message in answer if any(message.pieces)]
-        self._contexts[best] = keys + answers
-        self._said[best] += len(keys) - common + len(answers)
-        self._last_with[instructions] = best
-        return best
+            keys = self._contexts[thread]  # a history that was not recorded loses nothing
+        common = _common(self._contexts[thread], keys)
+        answers = [_heard(message).key for message in answer if _is_repeated(message)]
+        self._contexts[thread] = keys + answers
+        self._said[thread] += len(keys) - common + len(answers)
+        if thread in told:
+            told.remove(thread)
+        told.append(thread)
+        return thread
+
+    def _thread(self, keys: Sequence[int], told: Sequence[int], begins: bool) -> int:
+        """The thread that a call with this history goes on with, or the next new one."""
+        shared = [_common(context, keys) for context in self._contexts]
+        best = max(told, key=lambda n: (shared[n], n), default=None)
+        if best is not None and shared[best]:
+            return best
+        other = max(range(len(shared)), key=lambda n: (shared[n], n), default=None)
+        if other is not None and shared[other] >= _SHARED:
+            return other
+        return told[-1] if told and not begins else len(shared)
 
     @property
     def main(self) -> int:
@@ -92,7 +105,7 @@ class Repeated:
                 self._conversation.tally.add("change of the instructions", self._number + 1)
             else:
                 system.append(instructions)
-        history = [message for message in history if any(message.pieces)]
+        history = [message for message in history if _is_repeated(message)]
         heard = [_heard(message) for message in history]
         if _is_aligned(self._context, heard):
             self._mend(heard)
@@ -150,10 +163,15 @@ class Repeated:
         self._place(Placed(self._number, message.span, None))
         first = len(self._conversation.turns)
         self._conversation.say(message)
-        if any(message.pieces):  # an answer without content is not repeated
+        if _is_repeated(message):
             said = _heard(message)
             said.turns = range(first, len(self._conversation.turns))
             self._context.append(said)
+
+
+def _is_repeated(message: Message) -> bool:
+    """Whether clients send the message again: not one of thoughts alone, or of nothing."""
+    return any(piece is not None and piece.kind is not Kind.THINKING for piece in message.pieces)
 
 
 def _heard(message: Message) -> _Said:
@@ -193,12 +211,14 @@ def _may_be_summary(kept: Sequence[_Said | None], messages: Sequence[Message]) -
     if not messages or _is_by_model(messages[0]):
         return False
     prompts = [m for m, said in zip(messages, kept, strict=True) if said is None and _is_prompt(m)]
-    words = " ".join(piece.text[:_BEGINNING] for piece in messages[0].pieces if piece is not None)
     return _is_prompt(messages[0]) and (
-        any(said is not None for said in kept)
-        or len(prompts) > 1
-        or _SUMMARY.search(words[:_BEGINNING]) is not None
+        any(said is not None for said in kept) or len(prompts) > 1 or _says_summary(messages[0])
     )
+
+
+def _says_summary(message: Message) -> bool:
+    words = " ".join(piece.text[:_BEGINNING] for piece in message.pieces if piece is not None)
+    return _SUMMARY.search(words[:_BEGINNING]) is not None
 
 
 def _is_by_model(message: Message) -> bool:

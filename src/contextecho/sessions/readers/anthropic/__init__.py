@@ -97,6 +97,7 @@ def _grouped(file: BinaryIO, end: int, tally: Tally) -> Iterator[tuple[str, Plac
 class _Asked(Struct, gc=False):
     """A call, as far as it is known before it is said."""
 
+    line: int
     span: Span
     messages: tuple[str, ...]
     answer: tuple[str, ...] | None
@@ -141,6 +142,8 @@ class _Reading:
         for number, call in zip(numbers, self._calls, strict=True):
             self._left_out.clear()
             if number == main:
+                if len(call.messages) > 1 and call.answer is None:
+                    self._conversation.tally.add("request without a readable answer", call.line)
                 repeated.call(call.instructions, *self._messages(call))
             else:
                 others.setdefault(number, []).append(call)
@@ -183,6 +186,7 @@ class _Reading:
 
 def _asked(found: Placed, call: Call) -> _Asked:
     return _Asked(
+        found.line,
         found.span,
         call.messages,
         call.answer,
