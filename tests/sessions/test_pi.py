@@ -149,6 +149,7 @@ def test_the_real_sessions_compactions_keep_from_a_prompt_on(real: Session) -> N
     """
     one, two = real.compactions
     assert [(c.line, c.tokens_before) for c in (one, two)] == [(360, 175004), (629, 185014)]
+    assert [c.prompt for c in (one, two)] == [12, 27]  # user messages above, counted by eye
     assert [c.summary is not None and real.turns[c.summary].line for c in (one, two)] == [360, 629]
     for compaction, first, last, text in (
         (one, 294, 359, "i reviwed"),

@@ -175,10 +175,19 @@ def _cut(data: bytes, span: Span, offset: int = 0) -> bytes:
 
 
 def first_values(head: bytes) -> Iterator[Any]:
-    """What the first lines of a file hold, or the first elements of a document."""
-    lines = [value for line in head.split(b"\n") if (value := decode_json(line)) is not BROKEN]
-    yield from lines
-    if not any(isinstance(value, dict) for value in lines[:1]):
+    """What the first lines of a file hold, or the first elements of a document.
+
+    Of a line of OTLP it is the first span.
+    """
+    is_lines = False
+    for line in head.split(b"\n"):
+        places = _in_otlp(line)
+        begin, length = places[0] if places else (0, len(line))
+        value = decode_json(line[begin : begin + length])
+        is_lines = is_lines or isinstance(value, dict)
+        if value is not BROKEN:
+            yield value
+    if not is_lines:
         document = Document(head)
         yield document.value()
         for keys in ((), *((key,) for key in LISTS)):
