@@ -9,7 +9,7 @@ file has rules of its own.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,6 +63,7 @@ class Message(Struct, gc=False, kw_only=True):
     line: int
     span: Span
     pieces: Sequence[Piece | None]
+    first: int = 0  # number of the first piece, where the span holds other messages before it
     id: str | None = None
     model: str | None = None
     version: str | None = None
@@ -112,7 +113,7 @@ class Conversation:
                 self._models[message.model] = None
         if message.version:
             self._versions[message.version] = None
-        for number, piece in enumerate(message.pieces):
+        for number, piece in enumerate(message.pieces, message.first):
             if piece is not None:
                 self._append(message, piece, number, ordinal)
 
@@ -138,6 +139,11 @@ class Conversation:
     def note(self, **facts: Any) -> None:
         """Say more of the last compaction; `facts` are fields of `Compaction`."""
         self._compactions[-1] = replace(self._compactions[-1], **facts)
+
+    def abandon(self, turns: Iterable[int]) -> None:
+        """Say which turns a rewind left behind, where only what came later tells."""
+        for index in turns:
+            self.turns[index] = replace(self.turns[index], abandoned=True)
 
     def session(
         self, path: Path, *, format: str, bytes: int, source: Source, **facts: Any

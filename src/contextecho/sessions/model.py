@@ -195,6 +195,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     system: str | None = None  # the system prompt, where the format keeps it
     member: str | None = None  # which session of a file that holds several
     parent: str | None = None  # id of the session whose sub-agent this is
+    forked_from: str | None = None  # the session that this one began as a copy of, as the file says
 
     @property
     def name(self) -> str:

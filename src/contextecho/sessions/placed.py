@@ -8,10 +8,13 @@ the same `Placed` values, and `PlacedSource` reads any of them again.
 from __future__ import annotations
 
 from array import array
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 from msgspec import Struct
 
 from contextecho.sessions.conversation import Piece
@@ -29,6 +32,11 @@ from contextecho.sessions.stamp import Stamp, Stamped
 from contextecho.sessions.tally import Tally
 
 _OBJECTS = (dict, Struct)
+
+# These find where values lie and decode none of them.
+_skim = msgspec.json.Decoder(msgspec.Raw).decode
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class Placed(Struct, gc=False):
@@ -90,13 +98,20 @@ def salvaged(
 
 
 class Document:
-    """A JSON document whose arrays are wanted element by element, each with its place."""
+    """A JSON document whose arrays are wanted element by element, each with its place.
+
+    A whole document is cut up without making objects of it; one that is damaged is
+    walked value by value, as far as it parses.
+    """
 
     def __init__(self, data: bytes, offset: int = 0) -> None:
         """`offset` is where `data` begins in its file."""
         self._data = data
         self._offset = offset
-        self._text = data.decode("utf-8", "surrogateescape")
+
+    @cached_property
+    def _text(self) -> str:
+        return self._data.decode("utf-8", "surrogateescape")
 
     def value(self, *keys: str) -> Any:
         """The value under these keys, or `BROKEN`; one nested too deeply to mend is, too."""
@@ -107,13 +122,55 @@ class Document:
         except RecursionError:
             return BROKEN
 
+    def placed(self, *keys: str) -> Placed | None:
+        """The value under these keys with its place, as number 1; None if there is none."""
+        place = self._whole(keys)
+        if place is None:
+            position = self._find(keys)
+            found = None if position is None else value_at(self._text, position)
+            if position is None or found is None:
+                return None
+            place = (_bytes(self._text[:position]), _bytes(self._text[position : found[1]]))
+        begin, length = place
+        value = decode_json(self._data[begin : begin + length])
+        return None if value is BROKEN else Placed(1, Span(self._offset + begin, length), value)
+
     def has_array(self, *keys: str) -> bool:
         """Whether there is an array under these keys (without keys: the document itself)."""
+        place = self._whole(keys)
+        if place is not None:
+            return self._data.startswith(b"[", place[0])
         position = self._find(keys)
         return position is not None and self._text.startswith("[", position)
 
     def elements(self, *keys: str, tally: Tally) -> Iterator[Placed]:
         """The elements of the array under these keys, numbered from 1, as far as it parses."""
+        place = self._whole(keys)
+        if place is None:
+            yield from self._walk(keys, tally)
+        elif self._data.startswith(b"[", place[0]):
+            begin, length = place
+            for number, raw in enumerate(_array(self._data[begin : begin + length]), 1):
+                element = bytes(raw)
+                begin = self._data.index(element, begin)
+                span = Span(self._offset + begin, len(element))
+                yield Placed(number, span, decode_json(element))
+                begin += len(element)
+
+    def _whole(self, keys: Sequence[str]) -> tuple[int, int] | None:
+        """(begin, length) of the value under these keys, in a document that is not damaged."""
+        begin = len(BOM_UTF8) if self._data.startswith(BOM_UTF8) else 0
+        try:
+            here = bytes(_skim(self._data[begin:]))
+            begin = self._data.index(here, begin)
+            for key in keys:
+                here = bytes(_object(here)[key])
+                begin = self._data.index(here, begin)
+        except (msgspec.MsgspecError, ValueError, KeyError, RecursionError):
+            return None
+        return begin, len(here)
+
+    def _walk(self, keys: Sequence[str], tally: Tally) -> Iterator[Placed]:
         start = self._find(keys)
         if start is None or not self._text.startswith("[", start):
             return

@@ -1,0 +1,54 @@
+"""The tree of a pi session's entries, and the branch that is the conversation.
+
+The one thing to know: the client stands on the entry that it wrote last, so the active
+branch is the way from the file's last entry to its root. A parent that the file does not
+hold (its line is broken) is replaced by the entry before.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+
+class Tree:
+    """Which entry follows which."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, str | None] = {}  # in the file's order
+        self._before: dict[str, str | None] = {}
+        self._leaf: str | None = None
+        self._last: str | None = None
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Take in one entry; one without an id (a header, or version 1) has no place here."""
+        id, parent = entry.get("id"), entry.get("parentId")
+        if not isinstance(id, str) or entry.get("type") == "session" or id in self._parents:
+            return
+        self._parents[id] = parent if isinstance(parent, str) else None
+        self._before[id] = self._last
+        self._leaf = self._last = id
+
+    def is_active(self, id: str | None) -> bool:
+        """Whether the entry is on the branch that the session ends in."""
+        return id not in self._parents or id in self._active
+
+    def above(self, id: str) -> list[str]:
+        """The entries from this one's parent up to the root, the nearest first."""
+        return self._way(id)[1:]
+
+    @cached_property
+    def _active(self) -> frozenset[str]:
+        return frozenset(self._way(self._leaf) if self._leaf is not None else ())
+
+    def _way(self, id: str) -> list[str]:
+        """The entries from this one to the root; a circle ends where it closes."""
+        way: dict[str, None] = {}
+        here: str | None = id
+        while here is not None and here not in way:
+            way[here] = None
+            parent = self._parents[here]
+            here = (
+                self._before[here] if parent is not None and parent not in self._parents else parent
+            )
+        return list(way)
