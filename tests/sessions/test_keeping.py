@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from backports import zstd
 
 from contextecho.cli.main import main
 from contextecho.errors import SessionError
-from contextecho.sessions import keep_session, keeping, read_session, sessions_to_keep
-from contextecho.sessions.keeping import Manifest
+from contextecho.sessions import keep_session, keeping, read_session, sessions_to_keep, walk
+from contextecho.sessions.archive import Manifest, kept_with
 from contextecho.sessions.rows import copy_rows
+from sessions import opencode_building as opencode
 from sessions.building import assistant, line, record, user, write
 from sessions.inspect_logs import sample, write_eval
 from sessions.inspect_logs import user as inspect_user
+from sessions.test_openhands_sdk import EVENTS, as_folder
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
@@ -107,6 +110,67 @@ def test_sub_agents_go_with_their_session_and_are_found_again(shared: Path, tmp_
         assert sidechain.path.is_file()
 
 
+SPREAD: dict[str, Callable[[Path], Path]] = {
+    "opencode, a tree": lambda folder: opencode.as_tree(folder, opencode_messages()),
+    "opencode, the first tree": lambda folder: opencode.as_first_tree(folder, opencode_messages()),
+    "openhands, a folder": lambda folder: as_folder(folder, EVENTS),
+}
+
+
+def opencode_messages() -> list[opencode.Message]:
+    return [opencode.user("Look."), opencode.assistant("Looking.", opencode.tool())]
+
+
+@pytest.mark.parametrize("kind", SPREAD)
+def test_a_session_of_many_files_is_kept_as_they_lie(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "client"
+    folder.mkdir()
+    path = SPREAD[kind](folder)
+    session = read_session(path)
+    kept = keep_session(session, tmp_path / "kept")
+    there = {file for file in folder.rglob("*") if file.is_file() and file.stat().st_size}
+    assert len(kept.manifest.files) == len(there) > 2
+    read = read_session(kept.path)
+    assert read.turns == session.turns
+    assert read.sha256 == session.sha256
+    assert list(read.contents(read.turns)) == list(session.contents(session.turns))
+    assert keep_session(session, tmp_path / "kept").already
+    assert [file.path for file in walk([tmp_path / "kept"]).files] == [str(kept.path)]
+
+
+def test_a_session_of_opencodes_database_is_kept_with_its_sub_agent(tmp_path: Path) -> None:
+    opencode.as_database(tmp_path, opencode_messages(), id="ses_other")
+    child = [opencode.user("Find it."), opencode.assistant("Found.")]
+    opencode.as_database(tmp_path, child, id="ses_sub", parentID="ses_own")
+    path = opencode.as_database(tmp_path, opencode_messages(), id="ses_own")
+    assert len(list(sessions_to_keep(path))) == 2
+    session = read_session(f"{path}#ses_own")
+    kept = keep_session(session, tmp_path / "kept")
+    read = read_session(kept.path)
+    assert (read.id, read.turns) == ("ses_own", session.turns)
+    assert [sidechain.agent_id for sidechain in read.sidechains] == ["ses_sub"]
+    assert list(read.contents(read.turns)) == list(session.contents(session.turns))
+
+
+def test_a_folder_of_kept_sessions_is_listed_and_not_kept_again(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    projects = shared / "sessions/claude-code/daaain/projects"
+    run(capsys, projects, "--to", tmp_path / "kept")
+    main(["sessions", "list", str(tmp_path / "kept"), "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert {row["error"] for row in document["sessions"]} == {None}
+    main(["sessions", "list", str(projects), "--json", "--limit", "99"])
+    originals = json.loads(capsys.readouterr().out)["sessions"]
+    counts = [
+        sorted((row["prompts"], row["steps"]) for row in rows if row["error"] is None)
+        for rows in (document["sessions"], originals)
+    ]
+    assert counts[0] == counts[1]
+    code, _, err = run(capsys, tmp_path / "kept", "--to", tmp_path / "again")
+    assert (code, "nothing to keep" in err) == (2, True)
+
+
 def test_a_tools_long_outputs_go_with_the_session(tmp_path: Path) -> None:
     path = write(tmp_path, [user("a"), assistant("b")])
     outputs = tmp_path / "session" / "tool-results"
@@ -172,6 +236,46 @@ def test_a_file_of_several_sessions_is_kept_whole_and_once(tmp_path: Path) -> No
     assert [one.already for one in kept] == [False, True]
     assert zstd.decompress(kept[0].path.read_bytes()) == path.read_bytes()
     assert read_session(f"{kept[0].path}#s1").steps == 1
+
+
+@pytest.mark.parametrize("name", ["../outside", "/{}/outside", "missing", "."])
+def test_a_manifest_reaches_no_further_than_its_folder(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    kept = keep_session(read_session(path), tmp_path / "kept")
+    (tmp_path / "outside.zst").write_bytes(zstd.compress(b"secret"))
+    manifest = json.loads((kept.path.parent / "manifest.json").read_bytes())
+    other = manifest["files"][0] | {"name": name.format(tmp_path)}
+    manifest["files"].append(other)
+    (kept.path.parent / "manifest.json").write_text(json.dumps(manifest))
+    assert kept_with(kept.path) == (kept.path.parent, ())
+    assert read_session(kept.path).steps == 1
+
+
+@pytest.mark.parametrize("text", ["{}", "[" * 5000, '{"format": "other/1"}', '{"name": "an app"}'])
+def test_a_manifest_of_somebody_else_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    (tmp_path / "other.zst").write_bytes(zstd.compress(b"x"))
+    path = tmp_path / "session.jsonl.zst"
+    path.write_bytes(zstd.compress(line(user("a")) + line(assistant("b"))))
+    assert kept_with(path) == (tmp_path, ())
+    assert read_session(path).steps == 1
+
+
+def test_two_that_keep_the_same_at_once_keep_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = read_session(write(tmp_path, [user("a"), assistant("b")]))
+    pack = keeping._pack
+
+    def meanwhile(*words: Any) -> Any:
+        monkeypatch.setattr(keeping, "_pack", pack)
+        keep_session(session, tmp_path / "kept")
+        return pack(*words)
+
+    monkeypatch.setattr(keeping, "_pack", meanwhile)
+    kept = keep_session(session, tmp_path / "kept")
+    assert kept.already
+    assert [found.name for found in kept.path.parent.parent.iterdir()] == [kept.path.parent.name]
 
 
 def test_what_is_appended_meanwhile_is_for_the_next_time(

@@ -20,11 +20,12 @@ from contextecho.sessions import (
     Kind,
     Session,
     Span,
+    Turn,
     convert_session,
     example_session,
     read_session,
 )
-from contextecho.sessions.normalised import Header, Line, lines_of
+from contextecho.sessions.normalised import SHARED, Header, Line, lines_of
 from contextecho.sessions.reading import members_of
 from sessions.building import assistant, call, chained, line, record, result, user, write
 
@@ -250,6 +251,12 @@ def test_damaged_files_are_sessions_or_refused(tmp_path: Path, data: st.DataObje
         assert turn.chars >= len(content.text)
     for compaction in session.compactions:
         assert all(0 <= index < len(session.turns) for index in compaction.kept)
+
+
+def test_no_field_of_a_turn_or_a_session_is_forgotten() -> None:
+    assert set(SHARED) == set(Turn.__struct_fields__) - {"span"}
+    elsewhere = {"path", "member", "turns", "source"}  # `name`, the lines, this file
+    assert set(Session.__struct_fields__) - set(Header.__struct_fields__) == elsewhere
 
 
 def test_the_page_of_the_format_names_every_field() -> None:

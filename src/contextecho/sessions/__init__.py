@@ -41,6 +41,7 @@ __all__ = [
     "default_folder",
     "discover",
     "example_session",
+    "is_packed",
     "keep_session",
     "look_inside",
     "newest_session",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
         Speaker,
         Turn,
     )
+    from contextecho.sessions.packed import is_packed
     from contextecho.sessions.reading import read_session
     from contextecho.sessions.summary import Summary
     from contextecho.sessions.walking import Walk, walk
@@ -126,6 +128,7 @@ else:
             "Speaker",
             "Turn",
         ),
+        "packed": ("is_packed",),
         "reading": ("read_session",),
         "summary": ("Summary",),
         "walking": ("Walk", "walk"),

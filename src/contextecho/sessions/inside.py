@@ -12,6 +12,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from contextecho.errors import SessionError
 from contextecho.sessions.model import Session, name_of
+from contextecho.sessions.packed import beginning
 from contextecho.sessions.reading import Held, open_file
 from contextecho.sessions.stamp import unreadable
 
@@ -64,9 +65,7 @@ def _is_sub_agents(path: Path) -> bool:
     """Whether a file is a sub-agent's of Claude Code, by its name and then its content."""
     if not (path.name.startswith("agent-") or "subagents" in str(path)):
         return False
-    with path.open("rb") as file:
-        head = file.read(_PEEK)
-    return set(_IS_SIDECHAIN.findall(head)) == {b"true"}
+    return set(_IS_SIDECHAIN.findall(beginning(path, _PEEK))) == {b"true"}
 
 
 def _members(path: Path, held: Held) -> Sequence[str | None]:

@@ -14,7 +14,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,40 +26,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
-from contextecho.sessions.jsontext import scrub
+from contextecho.sessions.archive import (
+    FORMAT,
+    MANIFEST,
+    KeptFile,
+    Manifest,
+    manifest_in,
+    session_file_in,
+    written,
+)
 from contextecho.sessions.model import Session, Spread, name_of
-from contextecho.sessions.packed import MANIFEST, is_packed, unpacked_parts
+from contextecho.sessions.packed import is_packed, unpacked_parts
 from contextecho.sessions.reading import members_of, read_session, split_name
 from contextecho.sessions.rows import copy_rows, is_database
 from contextecho.sessions.stamp import Stamp, unreadable
 from contextecho.untrusted import make_visible
 
-FORMAT: Final = "contextecho.archive/1"
 _LEVEL: Final = 10  # of zstd: a session of 300 MB takes seconds, and little is gained beyond
 _CHUNK: Final = 1 << 20
 _OWNER_ONLY: Final = 0o600
-
-
-class KeptFile(Struct, frozen=True):
-    """One file of a kept session, as it was."""
-
-    name: str  # beside the manifest, with slashes; `.zst` follows it there
-    sha256: str
-    bytes: int
-    packed_bytes: int
-    modified_ns: int  # since 1970
-
-
-class Manifest(Struct, frozen=True, kw_only=True):
-    """What `manifest.json` says; the session's own file is the first."""
-
-    format: str
-    id: str
-    source_format: str
-    path: str  # where the session's file was
-    member: str | None  # of a database: whose rows these are
-    kept: str  # when, ISO 8601 in UTC
-    files: tuple[KeptFile, ...]
 
 
 class Kept(Struct, frozen=True):
@@ -119,28 +104,42 @@ def keep_session(session: Session, folder: Path) -> Kept:
 
 def _keep(session: Session, place: Path, new: Path) -> Kept:
     """Pack everything in the folder `new`, then give that its name in one step."""
-    files = [_pack(source, new / name, name) for name, source in _files(session, new)]
-    digest = _digest(files)
-    before = next(
-        (found for found in place.glob(f"*-{digest}") if (found / MANIFEST).is_file()), None
-    )
-    if before is not None:
-        manifest = msgspec.json.decode((before / MANIFEST).read_bytes(), type=Manifest)
-        return Kept(before / f"{files[0].name}.zst", manifest, already=True)
+    sources = dict(_files(session, new))
+    there = _kept_before(place, _digest((name, _sha256(file)) for name, file in sources.items()))
+    if there is not None:
+        return there
+    files = [_pack(file, new / name, name) for name, file in sources.items()]
+    if is_database(session.path):
+        sources[files[0].name].unlink()  # the rows, which lie there packed now
+    digest = _digest((file.name, file.sha256) for file in files)
     manifest = Manifest(
         format=FORMAT,
         id=session.id,
         source_format=session.format,
-        path=make_visible(os.path.abspath(session.path)),  # noqa: PTH100 (follows no link)
+        path=make_visible(str(_absolute(session.path))),
         member=session.member,
         kept=_iso(time.time()),
         files=tuple(files),
     )
-    text = msgspec.json.format(msgspec.json.encode(scrub(msgspec.to_builtins(manifest))), indent=1)
-    _write(new / MANIFEST, text + b"\n")
+    _write(new / MANIFEST, written(manifest))
     final = place / f"{_iso(files[0].modified_ns / 1e9).replace(':', '')}-{digest}"
-    new.rename(final)
+    try:
+        new.rename(final)
+    except OSError:
+        there = _kept_before(place, digest)  # by another process, a moment ago
+        if there is None:
+            raise
+        return there
     return Kept(final / f"{files[0].name}.zst", manifest, already=False)
+
+
+def _kept_before(place: Path, digest: str) -> Kept | None:
+    """What is kept there with this content."""
+    for folder in sorted(place.glob(f"*-{digest}")):
+        manifest, path = manifest_in(folder), session_file_in(folder)
+        if manifest is not None and path is not None:
+            return Kept(path, manifest, already=True)
+    return None
 
 
 def _first_readable(path: Path, members: Sequence[str | None]) -> Session:
@@ -153,30 +152,27 @@ def _first_readable(path: Path, members: Sequence[str | None]) -> Session:
 
 def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
     """(name in the archive, file) of the session itself and of all that belongs to it."""
-    path = session.path
+    path = _absolute(session.path)
     if is_database(path):
         rows = new / _file_name(session)
         copy_rows(path, rows, {session.id, session.member or session.id})
         changed = path.stat().st_mtime_ns
         os.utime(rows, ns=(changed, changed))
-        try:
-            yield rows.name, rows
-        finally:
-            rows.unlink()
+        yield rows.name, rows
         return
-    others = {sidechain.path for sidechain in session.sidechains}
+    others = {_absolute(sidechain.path) for sidechain in session.sidechains}
     if isinstance(session.source, Spread):
-        others |= set(session.source.files)
+        others |= {_absolute(file) for file in session.source.files}
     if session.format == "claude-code":  # sub-agents, and tools' long outputs
-        others |= {file for file in path.with_suffix("").rglob("*") if _is_own(file)}
-    others.discard(path)
+        others |= {file for file in path.with_suffix("").rglob("*") if not file.is_symlink()}
+    others = {file for file in others - {path} if file.is_file()}
     root = Path(os.path.commonpath([file.parent for file in (path, *others)]))
     for file in (path, *sorted(others)):
         yield "/".join(map(_plain, file.relative_to(root).parts)), file
 
 
-def _is_own(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink()
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 (follows no link)
 
 
 def _pack(source: Path, target: Path, name: str) -> KeptFile:
@@ -216,10 +212,14 @@ def _parts(file: BinaryIO, size: int, source: Path) -> Iterator[bytes]:
         yield part
 
 
-def _digest(files: Sequence[KeptFile]) -> str:
-    """Twelve digits that name the content of all files together."""
-    said = [(file.name, file.sha256) for file in files]
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:12]
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(named: Iterable[tuple[str, str]]) -> str:
+    """Twelve digits that name the content of all files together, from names and hashes."""
+    return hashlib.sha256(msgspec.json.encode(list(named))).hexdigest()[:12]
 
 
 def _make_private(folder: Path) -> None:

@@ -22,11 +22,9 @@ from typing import Any, BinaryIO, Final, cast
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
+from contextecho.sessions.archive import kept_with
 from contextecho.sessions.model import Content, Session, Source, Turn
 from contextecho.sessions.stamp import Stamp
-
-MANIFEST: Final = "manifest.json"
-"""In the folder of a kept session; the packed files in it and below belong together."""
 
 LARGEST: Final = 1 << 34
 """Bytes that a file may unpack to."""
@@ -38,7 +36,6 @@ _ALWAYS: Final = 1 << 26
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _SUFFIXES: Final = (".zst", ".gz")
 _CHUNK: Final = 1 << 20
-_DEEPEST: Final = 5  # folders between a kept file and its manifest
 
 
 class Copy:
@@ -49,9 +46,9 @@ class Copy:
         self._of: dict[Path, Path] = {}
         folder = Path(mkdtemp(prefix="contextecho-"))
         self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        root = _kept_in(packed)
+        root, others = kept_with(packed)
         self.path = folder / packed.parent.relative_to(root) / plain_name(packed)
-        for file in [packed, *_others(root, packed)]:
+        for file in (packed, *others):
             place = folder / file.parent.relative_to(root) / plain_name(file)
             place.parent.mkdir(parents=True, exist_ok=True)
             _unpack(file, place)
@@ -123,11 +120,14 @@ def begins_packed(head: bytes) -> bool:
     return head.startswith((_ZSTD, _GZIP))
 
 
-def head_of(path: Path, length: int) -> bytes:
-    """The first bytes of a packed file's content, as far as they can be unpacked."""
-    try:
-        with _open(path) as file:
+def beginning(path: Path, length: int) -> bytes:
+    """The first bytes of a file's content, of a packed one's as far as they can be unpacked."""
+    if not is_packed(path):
+        with path.open("rb") as file:
             return file.read(length)
+    try:
+        with _open(path) as content:
+            return content.read(length)
     except (EOFError, ValueError):
         return b""
 
@@ -178,19 +178,6 @@ def _copy_of(path: Path) -> Copy | None:
 def _unpacked(path: Path, stamp: Stamp) -> Copy:
     """Kept for the moment between finding a file's sessions and reading one of them."""
     return Copy(path)
-
-
-def _kept_in(packed: Path) -> Path:
-    """The folder of the kept session that a file belongs to; its own folder if it is none's."""
-    folders = list(packed.parents)[:_DEEPEST]
-    return next((folder for folder in folders if (folder / MANIFEST).is_file()), packed.parent)
-
-
-def _others(root: Path, packed: Path) -> list[Path]:
-    """What was kept together with a file."""
-    if not (root / MANIFEST).is_file():
-        return []
-    return [file for file in sorted(root.rglob("*.zst")) if file != packed and file.is_file()]
 
 
 def _unpack(packed: Path, place: Path) -> None:

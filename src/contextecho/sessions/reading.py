@@ -146,7 +146,7 @@ def _failing_readably(path: Path) -> Iterator[None]:
 def format_of(path: Path) -> str | None:
     """The name of the format that a file is written in. Raises `OSError`."""
     if packed.is_packed(path):
-        found = next((r for r in readers() if r.sniff(packed.head_of(path, _HEAD))), None)
+        found = next((r for r in readers() if r.sniff(packed.beginning(path, _HEAD))), None)
     else:
         found = _fitting(path, _read_head(path))
     return found.NAME if found is not None else None

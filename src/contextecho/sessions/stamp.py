@@ -35,6 +35,11 @@ class Stamped:
         self._path = path
         self._stamp = stamp
 
+    @property
+    def path(self) -> Path:
+        """Of the file."""
+        return self._path
+
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the file, in hexadecimal. Raises `SessionError` when it is not the same."""

@@ -24,7 +24,14 @@ _PACKED: Final = (".zst", ".gz")
 _DATABASE: Final = ".db"
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
-    {"package.json", "package-lock.json", "composer.lock", "tsconfig.json", "settings.json"}
+    {
+        "composer.lock",
+        "manifest.json",
+        "package-lock.json",
+        "package.json",
+        "settings.json",
+        "tsconfig.json",
+    }
 )
 # As OpenCode has them, beside a folder of sessions: their messages, in a file each.
 _OF_SESSIONS: Final = frozenset({"session", "info"})
@@ -90,7 +97,13 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
     folders = [place]
     while folders:
         inside: dict[str, str] = {}
-        for entry in _entries(folders.pop(), walked):
+        folder = folders.pop()
+        entries = _entries(folder, walked)
+        kept = _kept_file(folder, entries)
+        if kept is not None:
+            yield kept
+            continue
+        for entry in entries:
             if _is_folder(entry):
                 if entry.name not in _NEVER_FOLDERS:
                     inside[entry.name] = entry.path
@@ -98,6 +111,16 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
                 yield entry.path
         passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
         folders += reversed([path for name, path in inside.items() if name not in passed_over])
+
+
+def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
+    """The session's file in a folder of `sessions keep`, where all else belongs to it."""
+    if not any(entry.name == "manifest.json" for entry in entries):
+        return None
+    from contextecho.sessions.archive import session_file_in
+
+    kept = session_file_in(Path(folder))
+    return None if kept is None else str(kept)
 
 
 def _entries(folder: str, walked: Walk) -> list[os.DirEntry[str]]:

@@ -61,13 +61,14 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
 
 
 def _names(sessions: tuple[str, ...]) -> Iterator[Path]:
-    """The files named, and in folders those that are sessions."""
-    from contextecho.sessions import discover
+    """The files named, and in folders those that are sessions and not kept already."""
+    from contextecho.sessions import discover, is_packed
 
     for text in sessions:
         path = find_path(text)
         if path.is_dir():
-            yield from (found.path for found in discover([path], on_unread=say_unread))
+            found = dict.fromkeys(one.path for one in discover([path], on_unread=say_unread))
+            yield from (file for file in found if not is_packed(file))
         else:
             yield path
 

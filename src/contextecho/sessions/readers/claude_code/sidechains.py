@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterator, Set
 from contextlib import suppress
 from pathlib import Path
@@ -62,15 +63,17 @@ class Sidechains:
     def found(self, path: Path, session_id: str) -> tuple[Sidechain, ...]:
         """All sub-agents: those in the file at `path`, then those whose files lie around it."""
         met = {chain: (path, found) for chain, found in self._met.items()}
-        met |= {chain: (place, found) for chain, place, found in _around(path, session_id)}
+        for chain, place, found in _around(path, session_id):
+            if chain in self._met:
+                found.call_id = found.call_id or self._met[chain].call_id
+            met[chain] = place, found
         calls = {
             chain: found.call_id or self._call_of.get(chain) for chain, (_, found) in met.items()
         }
-        free = self._started.keys() - set(calls.values())
+        asking = self._asking(set(calls.values()))
         for chain, (_, found) in met.items():
-            if calls[chain] is None and (call := self._asking(found.prompt, free)):
-                calls[chain] = call
-                free.remove(call)
+            if calls[chain] is None and asking[found.prompt]:
+                calls[chain] = asking[found.prompt].popleft()
         return tuple(
             self._sidechain(chain, place, found, calls[chain])
             for chain, (place, found) in met.items()
@@ -100,12 +103,13 @@ class Sidechains:
             kind=met.kind or (started.kind if started else None) or (own[1] if own else None),
         )
 
-    def _asking(self, prompt: int, free: Set[str]) -> str | None:
-        """The first of the `free` calls that asked this."""
-        if not prompt:
-            return None
-        calls = (call for call, started in self._started.items() if started.prompt == prompt)
-        return next((call for call in calls if call in free), None)
+    def _asking(self, taken: Set[str | None]) -> defaultdict[int, deque[str]]:
+        """The calls that no sub-agent is linked to yet, by what they ask, in the file's order."""
+        asking = defaultdict[int, deque[str]](deque)
+        for call_id, started in self._started.items():
+            if started.prompt and call_id not in taken:
+                asking[started.prompt].append(call_id)
+        return asking
 
 
 class _Met:

@@ -18,7 +18,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import jsontext
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers.inspect.archive import ZIP, first_entry
-from contextecho.sessions.readers.inspect.logs import InspectSource, Log
+from contextecho.sessions.readers.inspect.logs import InspectSource, log_at
 from contextecho.sessions.readers.inspect.samples import say_sample
 
 NAME: Final = "inspect"
@@ -39,7 +39,7 @@ def sniff(head: bytes) -> bool:
 
 def members(path: Path) -> Sequence[str]:
     """The samples' ids, with `/epoch` where the log holds several epochs; at least one."""
-    samples = Log(path).samples
+    samples = log_at(path).samples
     if not samples:
         raise SessionError("the log holds no samples", where=str(path))
     return list(samples)
@@ -47,9 +47,9 @@ def members(path: Path) -> Sequence[str]:
 
 def read_member(path: Path, member: str) -> Session:
     """Index one sample. Raises `SessionError` if no model speaks in it."""
-    log = Log(path)
+    log = log_at(path)
     sample = log.sample(member)
-    conversation = say_sample(sample, log.header())
+    conversation = say_sample(sample, log.header)
     return conversation.session(
         path,
         format=NAME,

@@ -7,10 +7,11 @@ is an entry; in a document it is an element of `samples`, and its bytes' place i
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Content, Span, Turn
@@ -22,50 +23,67 @@ from contextecho.sessions.stamp import Stamp, Stamped
 from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
+
 _SAMPLE: Final = re.compile(r"samples/(.*)_epoch_(\d+)\.json", re.DOTALL)
 _HEADERS: Final = ("header.json", "_journal/start.json")  # the first is written when a run ends
 
 
-class Log:
-    """One log file, as it was when it was opened first."""
+def log_at(path: Path) -> Log:
+    """The log in a file. Raises `OSError`."""
+    with path.open("rb") as file:
+        return _log(path, Stamp.of(file))
 
-    def __init__(self, path: Path) -> None:
-        """Raises `OSError`, and `SessionError` for a zip file without a directory."""
+
+@lru_cache(maxsize=2)
+def _log(path: Path, stamp: Stamp) -> Log:
+    """Kept, since the sessions of a file are read one after the other."""
+    return Log(path, stamp)
+
+
+class Log:
+    """One log file, as it was when it was opened first; it holds places, no content."""
+
+    def __init__(self, path: Path, stamp: Stamp) -> None:
+        self.stamp = stamp
         self._path = path
         self._where = str(path)
-        with path.open("rb") as file:
-            self.stamp = Stamp.of(file)
-            self._is_zip = file.read(len(ZIP)) == ZIP
 
     @cached_property
-    def samples(self) -> dict[str, Span | str]:
-        """Where each sample is, by its name: the id, and the epoch if there are several."""
+    def samples(self) -> dict[str, Span | ZipInfo]:
+        """Where each sample is, by its name: the id, and the epoch if there are several.
+
+        Raises `SessionError` for a zip file without a directory.
+        """
         with self._open() as file:
-            found: list[tuple[str, str, Span | str]]
-            found = [*(self._entries(file) if self._is_zip else self._elements(file))]
+            found: list[tuple[str, str, Span | ZipInfo]]
+            found = [*(self._entries(file) if _is_zip(file) else self._elements(file))]
         several = len({epoch for _, epoch, _ in found}) > 1
-        samples: dict[str, Span | str] = {}
+        samples: dict[str, Span | ZipInfo] = {}
+        times = Counter[str]()
         for id, epoch, place in found:
             name = make_visible(f"{id}/{epoch}" if several else id).replace("#", "%23")
-            again = sum(known == name or known.startswith(f"{name} (") for known in samples)
-            samples[f"{name} ({again + 1})" if again else name] = place
+            times[name] += 1
+            samples[f"{name} ({times[name]})" if times[name] > 1 else name] = place
         return samples
 
     def sample(self, name: str) -> Sample:
         """One sample, unpacked and decoded. Raises `SessionError`."""
         place = self.samples[name]
         with self._open() as file:
-            if isinstance(place, str):
-                data = unpack(file, open_zip(file, self._where).getinfo(place), self._where)
-            else:
+            if isinstance(place, Span):
                 file.seek(place.offset)
                 data = file.read(place.length)
+            else:
+                data = unpack(file, place, self._where)
         return Sample.of(data)
 
+    @cached_property
     def header(self) -> Header:
-        """What the log says of the run as a whole."""
+        """What the log says of the run as a whole. Raises `SessionError`."""
         with self._open() as file:
-            if not self._is_zip:
+            if not _is_zip(file):
                 return header_of(Document(file.read()).value("eval"))
             entries = open_zip(file, self._where).NameToInfo
             name = next((name for name in _HEADERS if name in entries), None)
@@ -75,12 +93,12 @@ class Log:
     def _open(self) -> BinaryIO:
         return Stamped(self._path, self.stamp).open()
 
-    def _entries(self, file: BinaryIO) -> Iterator[tuple[str, str, str]]:
+    def _entries(self, file: BinaryIO) -> Iterator[tuple[str, str, ZipInfo]]:
         # An entry that was written again stands there twice; the directory's last one holds.
-        for name in open_zip(file, self._where).NameToInfo:
+        for name, entry in open_zip(file, self._where).NameToInfo.items():
             found = _SAMPLE.fullmatch(name)
             if found:
-                yield found[1], found[2], name
+                yield found[1], found[2], entry
 
     def _elements(self, file: BinaryIO) -> Iterator[tuple[str, str, Span]]:
         document = Document(file.read(self.stamp.size))
@@ -88,6 +106,12 @@ class Log:
             if isinstance(placed.value, dict):
                 id, epoch = placed.value.get("id"), placed.value.get("epoch")
                 yield str(placed.line if id is None else id), str(epoch or 1), placed.span
+
+
+def _is_zip(file: BinaryIO) -> bool:
+    begins = file.read(len(ZIP)) == ZIP
+    file.seek(0)
+    return begins
 
 
 class InspectSource(Stamped):

@@ -91,11 +91,6 @@ class TreeSource(NumberedSource):
         return sum(stamp.size for message in self._messages for stamp in message.stamps)
 
     @property
-    def files(self) -> list[Path]:
-        """All of them."""
-        return [file for message in self._messages for file in message.files]
-
-    @property
     def sha256(self) -> str:
         """SHA-256 of all files, one after the other: the record, each message, its parts."""
         digest = hashlib.sha256()
@@ -103,6 +98,11 @@ class TreeSource(NumberedSource):
             for data in self._unchanged(message):
                 digest.update(data)
         return digest.hexdigest()
+
+    @property
+    def files(self) -> list[Path]:
+        """The record, and the files of the messages and their parts."""
+        return [file for message in self._messages for file in message.files]
 
     def add(self, message: _Message) -> None:
         """Remember the files of the next message."""

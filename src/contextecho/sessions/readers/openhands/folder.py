@@ -32,7 +32,6 @@ class FolderSource:
     def __init__(self, pieces_of: Callable[[Any], list[Piece]]) -> None:
         """`pieces_of` is what the reader makes of an event, and depends on the event alone."""
         self._pieces_of = pieces_of
-        self.files: list[Path] = []
         self._files: list[Stamped] = []
         self._starts: list[int] = []
         self._lines: list[int] = []
@@ -43,7 +42,6 @@ class FolderSource:
         with path.open("rb") as file:
             stamp = Stamp.of(file)
             data = file.read(stamp.size)
-        self.files.append(path)
         self._files.append(Stamped(path, stamp))
         self._starts.append(self.size)
         self._lines.append(line)
@@ -59,6 +57,11 @@ class FolderSource:
             with stamped.open() as file:
                 digest.update(file.read())
         return digest.hexdigest()
+
+    @property
+    def files(self) -> list[Path]:
+        """All of them, in their order."""
+        return [stamped.path for stamped in self._files]
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
