@@ -20,10 +20,10 @@ def read(path): raise NotImplementedError
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    for kept in (readers._ours, readers._installed):
+    for kept in (readers._our_modules, readers._installed):
         kept.cache_clear()
     yield
-    for kept in (readers._ours, readers._installed):
+    for kept in (readers._our_modules, readers._installed):
         kept.cache_clear()
 
 

@@ -25,6 +25,7 @@ from contextecho.sessions.stamp import unreadable
 
 _HEAD: Final = 1 << 16
 _LONGEST_LINE: Final = 1 << 25
+_LONGEST_HEAD: Final = 1 << 25  # of a document of which the first 64 kB tell nothing
 
 
 def read_session(name: str | PathLike[str], *, format: str | None = None) -> Session:
@@ -191,11 +192,12 @@ def _told_by(path: Path, head: bytes) -> Reader:
 
 
 def _fitting(path: Path, head: bytes) -> Reader | None:
-    """The reader for a file: told by its head, or by all of a document spread over lines."""
+    """The reader for a file: told by its head, or by more of a document spread over lines."""
     found = next((reader for reader in readers() if reader.sniff(head)), None)
     if found is None and _is_spread_out(head):
         # One message, or what stands before the first, can be longer than the head.
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_LONGEST_HEAD)
         found = next((reader for reader in readers() if reader.sniff(data)), None)
     return found
 

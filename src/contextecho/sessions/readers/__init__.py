@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
 from contextecho.errors import UsageError
 from contextecho.sessions.model import Session
@@ -78,16 +78,18 @@ def readers() -> Iterator[Reader]:
 
     Raises UsageError for an entry point that cannot be loaded or is no reader.
     """
-    yield from _ours()
+    for module in _our_modules():
+        reader = import_module(module)  # when it is its turn: most trees are of one client
+        if reader is not chat:
+            yield cast("Reader", reader)
     yield from _installed()
     yield chat
 
 
 @cache
-def _ours() -> tuple[Reader, ...]:
+def _our_modules() -> tuple[str, ...]:
     """Kept, since every file of a folder is asked about."""
-    found = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
-    return tuple(reader for reader in found if reader is not chat)
+    return tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__))
 
 
 @cache

@@ -15,6 +15,7 @@ the conversation. What each module knows:
 from __future__ import annotations
 
 from array import array
+from codecs import BOM_UTF8
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -38,11 +39,14 @@ from contextecho.untrusted import make_visible
 
 NAME: Final = "claude-code"
 _BUFFER: Final = 1 << 20
+_BEGINNINGS: Final = (b"{", BOM_UTF8)
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first lines hold a record of this format (never judged by the name)."""
-    values = (decode_json(line) for line in BytesIO(head) if line.strip())
+    lines = (line.lstrip() for line in BytesIO(head))
+    # A document spread over lines has many that could be nothing here: they are not decoded.
+    values = (decode_json(line) for line in lines if line.startswith(_BEGINNINGS))
     return any(is_record(value) or is_row(value) for value in values)
 
 
