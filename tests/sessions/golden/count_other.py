@@ -37,7 +37,9 @@ def _pi(path: Path) -> Counted:
     calls = sum(part["type"] == "toolCall" for m in said for part in m["content"])
     skipped = {
         "model or thinking level changed": sum(e["type"].endswith("_change") for e in entries),
-        "aborted answer without content": sum(m["stopReason"] == "aborted" for m in answers if not m["content"]),
+        "aborted answer without content": sum(
+            m["stopReason"] == "aborted" for m in answers if not m["content"]
+        ),
         "failed answer": sum(m["stopReason"] == "error" for m in answers),
     }
     models = list(dict.fromkeys(m["model"] for m in said))
