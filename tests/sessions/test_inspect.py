@@ -268,7 +268,7 @@ def test_tools_run_by_the_provider_and_content_of_unknown_type(tmp_path: Path) -
 
 
 def test_reasoning_of_older_logs_is_a_field_of_the_message(tmp_path: Path) -> None:
-    """As `inspect_ai` 0.3.60 writes it; it packs by deflate."""
+    """`ChatMessageAssistant.reasoning` of `inspect_ai` 0.3.64; its logs are packed by deflate."""
     old = assistant("I look.", "a1", reasoning="I need ls.")
     session = read_session(write_eval(tmp_path / "log", sample(user("a"), old), method=DEFLATED))
     assert said(session)[1:] == [
