@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -22,3 +23,18 @@ def damaged(draw: st.DrawFn, seeds: Sequence[bytes]) -> bytes:
         drop = draw(st.integers(0, 40))
         data[at : at + drop] = draw(st.binary(max_size=4) | st.sampled_from(_PUT))
     return bytes(data)
+
+
+def odd_values(value: Any) -> Iterator[Any]:
+    """The value again and again, each time with one thing in it of another type."""
+    for odd in (None, True, 7, "odd", [], {}, [{}], [[]], {"id": {}}):
+        if type(odd) is not type(value) or not value:
+            yield odd
+    if isinstance(value, dict):
+        for key in value:
+            for other in odd_values(value[key]):
+                yield value | {key: other}
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            for other in odd_values(item):
+                yield [*value[:number], other, *value[number + 1 :]]

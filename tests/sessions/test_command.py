@@ -180,3 +180,71 @@ def test_check_counts_on_after_a_hundred_lines(
     assert by_reason["progress"]["lines"] == list(range(3, 203, 2))
     _, out, _ = run(capsys, "check", str(path))
     assert "progress\t150\t3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25 and 138 more\n" in out
+
+
+def test_list_takes_several_paths_and_says_what_each_session_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "s.jsonl").write_bytes(line(user("a")) + line(assistant("b")))
+    said = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    (tmp_path / "b.json").write_text(json.dumps(said))
+    os.utime(tmp_path / "b.json", (1_000, 1_000))
+    code, out, err = run(capsys, "list", str(tmp_path / "a"), str(tmp_path / "b.json"), "--json")
+    document = json.loads(out)
+    newest, oldest = document["sessions"]
+    assert code == 0
+    assert (newest["format"], oldest["format"]) == ("claude-code", "chat")
+    assert (newest["id"], newest["member"], newest["name"]) == ("s1", None, newest["path"])
+    assert newest["suits"] == []
+    assert newest["lacks"]["trajectory"] == "needs 12 steps, has 1"
+    assert {k: document[k] for k in ("found", "shown", "sub_agents", "unread", "note")} == {
+        "found": 2,
+        "shown": 2,
+        "sub_agents": 0,
+        "unread": [],
+        "note": None,
+    }
+    assert err == f"Next: contextecho scan {tmp_path}/a/s.jsonl\n"
+
+
+def test_list_in_a_pipe_has_a_column_for_what_a_session_suits(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    long = b"".join(line(user("a")) + line(assistant("b")) for _ in range(12))
+    (tmp_path / "long.jsonl").write_bytes(long)
+    (tmp_path / "bare.jsonl").write_bytes(line(user("a")))
+    os.utime(tmp_path / "bare.jsonl", (1_000, 1_000))
+    _, out, _ = run(capsys, "list", str(tmp_path))
+    heads, first, second = (row.split("\t") for row in out.splitlines())
+    assert heads[2:] == [
+        *("format", "prompts", "steps", "compactions", "suits", "models", "session")
+    ]
+    assert first[2:-1] == ["claude-code", "12", "12", "0", "trajectory", "claude-x"]
+    assert second[2:-1] == [
+        *("claude-code", "-", "-", "-", "-"),
+        "holds no conversation: 1 prompt, no message of a model",
+    ]
+
+
+def test_list_names_each_of_several_sessions_so_that_it_can_be_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    (tmp_path / "two.jsonl").write_bytes(line({"messages": said}) * 2)
+    _, out, _ = run(capsys, "list", str(tmp_path), "--json")
+    names = [row["name"] for row in json.loads(out)["sessions"]]
+    assert names == [f"{tmp_path}/two.jsonl#1", f"{tmp_path}/two.jsonl#2"]
+    shown = json.loads(run(capsys, "show", names[1], "--json")[1])
+    assert (shown["member"], shown["steps"]) == ("2", 1)
+
+
+def test_list_says_that_it_reads_when_that_takes_long(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextecho.cli.finding._MANY_BYTES", 1)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line(user("a")) + line(assistant("b")))
+    os.utime(path, (1_000, 1_000))
+    _, _, err = run(capsys, "list", str(tmp_path))
+    assert err.splitlines()[0] == "reading 1 file (0 MB); the next time only changes"

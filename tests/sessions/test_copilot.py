@@ -16,7 +16,7 @@ from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn, r
 from contextecho.sessions.readers import copilot
 from sessions.any_bytes import check
 from sessions.building import check_lengths
-from sessions.damage import QUIET, damaged
+from sessions.damage import QUIET, damaged, odd_values
 
 REAL = "sessions/other/copilot/vct-zh-tw-copilot.jsonl"
 
@@ -188,6 +188,17 @@ def test_model_mode_and_agent_hold_from_where_they_are_declared(
         (user("<skill-context name=a>b</skill-context>"), "<skill-context", False),
         (user("report", source="agent-7"), "report", False),
         (user("ls", agentMode="shell"), "ls", False),
+        (user("from afar", crossSession={"version": 1}), "from afar", False),
+        (
+            user("from afar", transformedContent="<cross_session_message>\nfrom_session_id: s9\n"),
+            "from afar",
+            False,
+        ),
+        (
+            user("why <cross_session_message>?", transformedContent="why <cross_session_message>?"),
+            "why",
+            True,
+        ),
         (event("system.notification", content="shell done"), "shell done", False),
         (result("c", "out", isUserRequested=True), "out", False),
     ],
@@ -233,6 +244,13 @@ def test_reasoning_told_twice_is_taken_once(
     assert "repeated reasoning" in reasons(session)
 
 
+def test_reasoning_without_text_is_none(read: Callable[..., Session]) -> None:
+    empty = event("assistant.reasoning", content="", reasoningId="x")
+    session = read(start(), user("hi"), answer("ok", messageId="m"), empty)
+    assert said(session) == [("human", "hi"), ("model", "ok")]
+    assert reasons(session) == {"session event": (1,), "assistant event": (4,)}
+
+
 def test_reasoning_apart_belongs_to_the_message_after_it(read: Callable[..., Session]) -> None:
     thought = event("assistant.reasoning", content="hm", reasoningId="x")
     session = read(start(), user("hi"), thought, answer("ok", messageId="m"), user("go"), thought)
@@ -244,16 +262,27 @@ def test_reasoning_apart_belongs_to_the_message_after_it(read: Callable[..., Ses
 
 def test_an_abort_breaks_the_message_before_it_off(read: Callable[..., Session]) -> None:
     abort = event("abort", reason="user_initiated")
+    begin, end = event("assistant.turn_start", turnId="0"), event("assistant.turn_end", turnId="0")
     session = read(
-        *(start(), user("1"), answer("half an", messageId="m"), event("hook.end"), abort),
-        *(user("2"), answer("I will", "c"), abort, user("3"), answer("done")),
-        *(event("assistant.turn_end", turnId="0"), abort),
+        *(start(), user("1"), begin, answer("half an", messageId="m"), event("hook.end"), abort),
+        *(
+            user("2"),
+            begin,
+            answer("I will", "c"),
+            end,
+            abort,
+            user("3"),
+            answer("half"),
+            end,
+            abort,
+        ),
+        *(user("4"), answer("done"), end, begin, abort),
     )
     answers = of_kind(session, Kind.ASSISTANT)
     assert [(turn.broken_off, turn.final) for turn in answers] == [
-        *((True, False), (False, False), (False, True)),
+        *((True, False), (False, False), (True, False), (False, True)),
     ]
-    assert reasons(session)["abort"] == (5, 8, 12)
+    assert reasons(session)["abort"] == (6, 11, 15, 20)
 
 
 def test_sub_agents_are_kept_apart(read: Callable[..., Session]) -> None:
@@ -431,6 +460,18 @@ SEEDS = [
     ),
     json.dumps({"sessionId": "s", "chatMessages": OLD, "timeline": []}, indent=1).encode(),
 ]
+
+
+def test_a_value_of_any_type_anywhere_is_no_trouble(tmp_path: Path) -> None:
+    events = [start(), user("hi"), answer("look", "c", messageId="m", reasoningText="hm")]
+    events += [result("c"), event("assistant.reasoning", "", content="hm"), answer("end")]
+    events += [event("subagent.started", "a", toolCallId="c"), event("session.compaction_complete")]
+    for number, whole in enumerate(events):
+        for odd in odd_values(whole):
+            log = as_log(*events[:number], odd, *events[number + 1 :])
+            check(tmp_path / "f", log, format="copilot")
+    for odd in odd_values({"sessionId": "s", "chatMessages": OLD[:3], "selectedModel": "a"}):
+        check(tmp_path / "f", json.dumps(odd, indent=1).encode(), format="copilot")
 
 
 @QUIET

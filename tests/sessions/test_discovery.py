@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import time
@@ -12,12 +13,14 @@ import pytest
 from contextecho.sessions import (
     discover,
     newest_session,
+    read_session,
     retention_warning,
     session_roots,
     survey,
     walk,
 )
 from contextecho.sessions.roots import CLIENTS, find_roots, homes_seen_from_wsl
+from contextecho.sessions.zstandard import zstd
 from sessions.building import assistant, line, user
 
 SESSION = line(user("a")) + line(assistant("b"))
@@ -191,12 +194,20 @@ def test_a_data_set_too_large_to_be_read_for_each_member_is_listed_as_one(
     assert found.summary.error == "holds 50 sessions, too many to read each"
 
 
-def test_what_no_client_writes_is_not_opened(tmp_path: Path) -> None:
+def test_what_holds_no_session_of_its_own_is_not_opened(tmp_path: Path) -> None:
     chat_bytes = json.dumps(chat("x")).encode()
-    for name in ("node_modules/a/b.json", ".git/x.json", "package-lock.json", "a.txt", "x.db"):
+    for name in (
+        "node_modules/a/b.json",
+        ".git/x.json",
+        "package-lock.json",
+        "a.txt",
+        "x.tar.gz",
+        "x.db",
+    ):
         put(tmp_path / name, chat_bytes, 1)
-    put(tmp_path / "storage" / "message" / "m.json", chat_bytes, 1)
-    kept = {"a.traj", "b.eval", "c.jsonl.zst", "d.jsonl.gz", "opencode.db"}
+    put(tmp_path / "storage" / "message" / "s" / "m.json", chat_bytes, 1)
+    (tmp_path / "storage" / "session").mkdir()
+    kept = {"a.traj", "b.eval", "c.jsonl.zst", "d.json.gz", "opencode.db", "opencode.db.zst"}
     for name in kept:
         put(tmp_path / name, chat_bytes, 1)
     assert {Path(file.path).name for file in walk([tmp_path]).files} == kept
@@ -297,3 +308,18 @@ def test_a_lock_file_and_installed_packages_cost_next_to_nothing(tmp_path: Path)
         for path in paths:
             path.stat()
     assert took < time.process_time() - began
+
+
+@pytest.mark.parametrize("pack", ["gzip", "zstd"])
+def test_what_was_packed_is_found_like_what_was_not(tmp_path: Path, pack: str) -> None:
+    many = b"".join(line(chat(word)) for word in "ab")
+    if pack == "gzip":
+        put(tmp_path / "one.jsonl.gz", gzip.compress(SESSION), 2_000)
+        put(tmp_path / "two.jsonl.gz", gzip.compress(many), 1_000)
+    else:
+        put(tmp_path / "one.jsonl.zst", zstd.compress(SESSION), 2_000)
+        put(tmp_path / "two.jsonl.zst", zstd.compress(many), 1_000)
+    one, first, second = discover([tmp_path])
+    assert (one.format, one.summary.steps) == ("claude-code", 1)
+    assert [first.summary.member, second.summary.member] == ["1", "2"]
+    assert read_session(second.name).name == second.name

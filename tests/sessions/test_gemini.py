@@ -21,10 +21,11 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn, read_session
+from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.readers import gemini
 from sessions.any_bytes import check
 from sessions.building import check_lengths
-from sessions.damage import QUIET, damaged
+from sessions.damage import QUIET, damaged, odd_values
 
 TIME = "2026-05-01T10:00:{:02}.000Z"
 SNAPSHOT = "<state_snapshot>\n<overall_goal>ship</overall_goal>\n</state_snapshot>"
@@ -573,6 +574,20 @@ SEEDS = [
     json.dumps(header(messages=[user("a", "é"), model("b", "ö")]), indent=1).encode(),
     json.dumps(HISTORY, indent=1).encode(),
 ]
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2], ids=["log", "document"])
+def test_a_value_of_any_type_anywhere_is_no_trouble(tmp_path: Path, seed: bytes) -> None:
+    whole = decode_json(seed)
+    if whole is not BROKEN:
+        for odd in odd_values(whole):
+            check(tmp_path / "f", json.dumps(odd, indent=1).encode(), format="gemini")
+        return
+    lines = seed.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        for odd in odd_values(json.loads(line)):
+            log = [*lines[:number], as_log(odd), *lines[number + 1 :]]
+            check(tmp_path / "f", b"".join(log), format="gemini")
 
 
 @QUIET

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from contextecho.sessions import survey
 from contextecho.sessions.index import Index
 from contextecho.sessions.summary import Summaries
+from sessions import opencode_building as opencode
 from sessions.building import assistant, line, user
 from sessions.test_discovery import put
 
@@ -230,3 +231,45 @@ def test_processes_that_list_at_the_same_time_leave_a_whole_index(
     folders = [name for name in "0123" if os.fsencode(tmp_path / name / "0.jsonl") in entries]
     assert folders, "at least the last to write is there"
     assert len(entries) == 20 * len(folders), "and nothing by halves"
+
+
+@pytest.mark.parametrize("shape", [opencode.as_tree, opencode.as_first_tree])
+def test_a_session_in_several_files_is_read_again_each_time(
+    tmp_path: Path, settled: None, shape: Callable[..., Path]
+) -> None:
+    """Its messages lie in files that the list does not look at."""
+    said = [opencode.user("a"), opencode.assistant("b")]
+    path = shape(tmp_path, said)
+    (found,) = survey([tmp_path]).sessions
+    assert (found.path, found.summary.steps) == (path, 1)
+    assert found.bytes > path.stat().st_size
+    before = path.stat()
+    shape(tmp_path, [*said, opencode.assistant("c")])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    (found,) = survey([tmp_path]).sessions
+    assert found.summary.steps == 2
+
+
+def test_the_sessions_of_a_database_stand_by_their_own_times(
+    tmp_path: Path, settled: None, read: Read
+) -> None:
+    opencode.as_database(tmp_path, [opencode.user("a"), opencode.assistant("b")], id="ses_old")
+    opencode.as_database(tmp_path, [opencode.user("a"), opencode.assistant("b")], id="ses_new")
+    put(tmp_path / "between.jsonl", SESSION, 1_750_000_000)
+    os.utime(tmp_path / "opencode.db", (1_760_000_000, 1_760_000_000))
+    found = survey([tmp_path]).sessions
+    assert [f.summary.member or f.path.name for f in found] == [
+        "between.jsonl",
+        "ses_new",
+        "ses_old",
+    ]
+    assert read(tmp_path) == set()
+
+
+def test_a_childs_session_is_counted_and_not_listed(tmp_path: Path) -> None:
+    said = [opencode.user("a"), opencode.assistant("b")]
+    opencode.as_tree(tmp_path, said, id="ses_1")
+    opencode.as_tree(tmp_path, said, id="ses_2", parentID="ses_1")
+    found = survey([tmp_path])
+    assert [session.summary.id for session in found.sessions] == ["ses_1"]
+    assert found.sub_agents == 1

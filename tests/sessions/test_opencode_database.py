@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Session, Speaker, read_session
+from contextecho.sessions import Speaker, read_session
 from contextecho.sessions.reading import format_of, members_of
-from sessions.building import check_lengths
 from sessions.opencode_building import (
     SCHEMA,
     SHAPES,
@@ -27,9 +27,14 @@ from sessions.opencode_building import (
     tool,
     user,
 )
-
-QUIET = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+from sessions.reader_checks import (
+    QUIET,
+    check_file,
+    check_session,
+    damage,
+    json_values,
+    reasons,
+    said,
 )
 
 
@@ -164,13 +169,121 @@ def test_broken_rows_are_counted(path: Path) -> None:
     }
 
 
+LATER = """
+    CREATE TABLE session_v2 (
+        id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_created INTEGER,
+        time_updated INTEGER
+    );
+    CREATE TABLE session_message (
+        id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,
+        data TEXT
+    );
+"""
+LATER_MESSAGES: list[tuple[str, dict[str, Any]]] = [
+    ("agent-switched", {"agent": "build"}),
+    ("user", {"text": "Fix it.", "files": [{"uri": "data:", "mime": "image/png"}]}),
+    ("synthetic", {"text": "a reminder"}),
+    ("shell", {"callID": "s", "command": "ls", "output": "a.py"}),
+    (
+        "assistant",
+        {
+            "agent": "build",
+            "model": {"id": "m", "providerID": "p"},
+            "finish": "tool-calls",
+            "tokens": {"input": 5, "output": 1, "cache": {"read": 2, "write": 0}},
+            "content": [
+                {"type": "reasoning", "id": "r", "text": "Hm."},
+                {
+                    "type": "tool",
+                    "id": "c1",
+                    "name": "bash",
+                    "state": {
+                        "status": "completed",
+                        "input": {"x": 1},
+                        "content": [{"type": "text", "text": "ok"}, {"type": "file", "uri": "f"}],
+                    },
+                },
+            ],
+        },
+    ),
+    ("compaction", {"reason": "auto", "summary": "## Goal", "recent": "..."}),
+    (
+        "assistant",
+        {
+            "agent": "build",
+            "model": {"id": "m", "providerID": "p"},
+            "finish": "stop",
+            "content": [{"type": "text", "id": "t", "text": "Done."}],
+        },
+    ),
+]
+
+
+def add_later(database: sqlite3.Connection, id: str) -> None:
+    database.execute("INSERT INTO session_v2 VALUES (?, NULL, '/work', 1, 9000)", (id,))
+    for number, (kind, message) in enumerate(LATER_MESSAGES, 1):
+        row = (f"{id}-{number}", id, kind, number, number, json.dumps(message))
+        database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def test_the_messages_of_later_clients(tmp_path: Path) -> None:
+    """Built after the client's sources (`packages/core/src/session/message.ts`)."""
+    path = tmp_path / "opencode.db"
+    with sqlite3.connect(path) as database:
+        database.executescript(LATER)
+        add_later(database, "ses_9")
+    database.close()
+    assert format_of(path) == "opencode"
+    found = read_session(path)
+    assert [(speaker, text) for _, speaker, text in said(found)] == [
+        (Speaker.HUMAN, "Fix it."),
+        (Speaker.HARNESS, "a reminder"),
+        (Speaker.HARNESS, "ls"),
+        (Speaker.HARNESS, "a.py"),
+        (Speaker.MODEL, "Hm."),
+        (Speaker.MODEL, '{"x": 1}'),
+        (Speaker.TOOL, "ok"),
+        (Speaker.SUMMARISER, "## Goal"),
+        (Speaker.MODEL, "Done."),
+    ]
+    assert (found.id, found.cwd, found.models) == ("ses_9", "/work", ("p/m",))
+    assert (found.prompts, found.steps, found.turns[-1].final) == (1, 2, True)
+    assert [content.images for content in found.contents(found.turns)] == [
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+    ]
+    (compaction,) = found.compactions
+    assert (compaction.trigger, compaction.tokens_before, compaction.summary) == ("auto", 8, 7)
+    assert reasons(found) == {"not a message": (1,)}
+    check_session(found)
+
+
+def test_a_session_that_is_kept_in_both_ways_is_read_in_the_first(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.executescript(LATER)
+        add_later(database, "ses_old")
+        add_later(database, "ses_later")
+    database.close()
+    assert members_of(path) == ["ses_later", "ses_old", "ses_new"]
+    old = read_session(f"{path}#ses_old")
+    assert [text for _, _, text in said(old)] == ["Old.", "Older."]
+    assert read_session(f"{path}#ses_later").steps == 2
+
+
 def test_another_programs_database_is_not_opencodes(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE message (id)")
     database.close()
     assert format_of(path) is None
-    with pytest.raises(SessionError, match="no database of OpenCode"):
+    with pytest.raises(SessionError, match="has not the tables of an OpenCode"):
         read_session(path, format="opencode")
 
 
@@ -185,36 +298,13 @@ def test_a_view_is_never_run(tmp_path: Path) -> None:
             "SELECT i AS id, i AS message_id, 'x' AS data FROM n"
         )
     database.close()
-    with pytest.raises(SessionError, match="no database of OpenCode"):
+    with pytest.raises(SessionError, match="has not the tables of an OpenCode"):
         read_session(path, format="opencode")
 
 
 def test_a_database_without_a_conversation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="no session has a message"):
         read_session(as_database(tmp_path, []))
-
-
-def check(path: Path) -> None:
-    """A session that loads, or a `SessionError` of one line."""
-    try:
-        members = members_of(path, format="opencode")
-        names = [path if member is None else f"{path}#{member}" for member in members]
-        found = [read_session(name, format="opencode") for name in names]
-    except SessionError as error:
-        one_line = "\n" not in str(error)
-    else:
-        one_line = True
-        for one in found:
-            check_session(one)
-    assert one_line
-
-
-def check_session(found: Session) -> None:
-    contents = list(found.contents(found.turns))
-    check_lengths(found.turns, contents)
-    for content in contents:
-        content.text.encode()
-    assert found.steps > 0
 
 
 CONVERSATION = [
@@ -241,7 +331,24 @@ def test_a_damaged_database(tmp_path: Path, data: Any) -> None:
         as_database(tmp_path, CONVERSATION)
     path = tmp_path / "damaged.db"
     path.write_bytes(damage(data, seed.read_bytes()))
-    check(path)
+    check_file(path, "opencode")
+
+
+def test_a_column_whose_name_is_no_text(tmp_path: Path) -> None:
+    path = as_database(tmp_path, CONVERSATION)
+    path.write_bytes(path.read_bytes().replace(b"`title`", b"`t\xfftle`"))
+    with pytest.raises(SessionError, match="cannot be read as a database: 'utf-8' codec"):
+        read_session(path)
+
+
+def test_a_message_that_only_the_index_has(tmp_path: Path) -> None:
+    """The index of ids says `msg_`, the table `nsg_`."""
+    path = as_database(tmp_path, CONVERSATION)
+    data = path.read_bytes()
+    id = CONVERSATION[0]["info"]["id"].encode()
+    at = data.index(id + b"ses_1")  # in the table, the session's id stands behind
+    path.write_bytes(data[:at] + b"n" + data[at + 1 :])
+    check_file(path, "opencode")
 
 
 @QUIET
@@ -249,16 +356,9 @@ def test_a_damaged_database(tmp_path: Path, data: Any) -> None:
 def test_a_damaged_export(tmp_path: Path, data: Any) -> None:
     path = as_export(tmp_path, CONVERSATION)
     path.write_bytes(damage(data, path.read_bytes()))
-    check(path)
+    check_file(path, "opencode")
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-    ),
-    max_leaves=5,
-)
 INFO = ["id", "role", "time", "mode", "model", "modelID", "tokens", "system", "summary", "error"]
 PART = ["type", "text", "synthetic", "state", "tool", "callID", "mime", "auto", "tail_start_id"]
 
@@ -267,34 +367,18 @@ PART = ["type", "text", "synthetic", "state", "tool", "callID", "mime", "auto", 
 @given(st.data())
 def test_values_of_any_type(tmp_path: Path, data: Any) -> None:
     """Any field of any message or part may hold anything."""
-    messages = []
-    for message in CONVERSATION:
-        info = message["info"] | data.draw(
-            st.dictionaries(st.sampled_from(INFO), json_values, max_size=2)
-        )
-        parts = [
-            part | data.draw(st.dictionaries(st.sampled_from(PART), json_values, max_size=1))
-            for part in message["parts"]
-        ]
-        messages.append({"info": info, "parts": [*parts, data.draw(json_values)]})
+    at = data.draw(st.integers(0, len(CONVERSATION) - 1))
+    info = data.draw(st.dictionaries(st.sampled_from(INFO), json_values, max_size=3))
+    part = data.draw(st.dictionaries(st.sampled_from(PART), json_values, max_size=3))
+    changed = {
+        "info": CONVERSATION[at]["info"] | info,
+        "parts": [*(p | part for p in CONVERSATION[at]["parts"]), data.draw(json_values)],
+    }
+    messages = [*CONVERSATION[:at], changed, *CONVERSATION[at + 1 :]]
     record = session() | data.draw(
         st.dictionaries(st.sampled_from(["revert", "parentID", "version"]), json_values, max_size=1)
     )
-    check(as_export(tmp_path, messages, **record))
-
-
-def damage(data: Any, whole: bytes) -> bytes:
-    damaged = bytearray(whole)
-    for _ in range(data.draw(st.integers(1, 6))):
-        at = data.draw(st.integers(0, len(damaged)))
-        drop = data.draw(st.integers(0, 40))
-        put = data.draw(
-            st.binary(max_size=6)
-            | st.sampled_from([b"\x00\x00", b"}{", b"\\ud83d", b'"', b"[" * 2000, b"1e999", b"\n"])
-        )
-        keep = data.draw(st.booleans())  # the length, so that a database's pages stay in place
-        damaged[at : at + (len(put) if keep else drop)] = put
-    return bytes(damaged[: data.draw(st.sampled_from([len(damaged), len(damaged) // 2]))])
+    check_file(as_export(tmp_path, messages, **record), "opencode")
 
 
 @pytest.mark.parametrize("depth", [300, 700, 3_000, 100_000])
@@ -303,4 +387,4 @@ def test_nesting_deeper_than_any_parser(tmp_path: Path, depth: int, where: str) 
     messages = [user("a"), assistant("b"), assistant(tool(input={"x": "an argument"}))]
     path = as_export(tmp_path, messages, title="a session's")
     path.write_text(path.read_text().replace(f'"{where}"', "[" * depth + "]" * depth))
-    check(path)
+    check_file(path, "opencode")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
@@ -18,11 +18,8 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import sharegpt
 from contextecho.sessions.readers.sharegpt import records
 from contextecho.sessions.reading import format_of, members_of
-from sessions.building import check_lengths
+from sessions.reader_checks import QUIET, check_file, damage, json_values, reasons, said
 
-QUIET = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 TURNS = [("system", "Be brief."), ("human", "Wéather in Paris?"), ("gpt", "Sunny 🎉")]
 
 
@@ -62,17 +59,6 @@ def told(path: Path) -> Callable[..., Session]:
         return read_session(path)
 
     return _told
-
-
-def said(session: Session) -> list[tuple[Kind, Speaker, str]]:
-    texts = (content.text for content in session.contents(session.turns))
-    return [
-        (turn.kind, turn.speaker, text) for turn, text in zip(session.turns, texts, strict=True)
-    ]
-
-
-def reasons(session: Session) -> dict[str, tuple[int, ...]]:
-    return {skipped.reason: skipped.lines for skipped in session.skipped}
 
 
 CONVERSATION = [
@@ -217,6 +203,21 @@ def test_a_dataset_that_was_cut(path: Path, layout: Callable[..., str]) -> None:
     assert reasons(session) == {"cut document": (3,)}
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_damaged_record_does_not_hide_the_ones_behind_it(
+    path: Path, layout: Callable[..., str]
+) -> None:
+    rows = [record(), record(("human", "a"), ("gpt", "b"), ("human", "c")), record()]
+    text = layout(rows)
+    path.write_text(text.replace('"value": "c"', '"value" "c"'), encoding="utf-8")
+    first, damaged, last = members_of(path)
+    session = read_session(f"{path}#{damaged}")
+    assert [text for _, _, text in said(session)] == ["a", "b"]
+    assert reasons(session) == {"cut document": (3,)}
+    assert said(read_session(f"{path}#{first}")) == CONVERSATION
+    assert said(read_session(f"{path}#{last}")) == CONVERSATION
+
+
 def test_a_changed_dataset_is_listed_anew_and_not_loaded_again(path: Path) -> None:
     path.write_text(lines([record(id="a")]))
     session = read_session(path)
@@ -260,15 +261,6 @@ def test_a_large_dataset_is_never_held(path: Path, layout: Callable[..., str]) -
     assert peak < 5_000_000
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-
-
 @QUIET
 @given(
     st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), max_size=5),
@@ -285,28 +277,12 @@ def test_elements_are_found_whatever_the_chunks_are(
         found = list(records.array_elements(io.BytesIO(data), len(data)))
     finally:
         records._CHUNK = usual  # type: ignore[misc]
-    assert [json.loads(element) for _, _, element in found] == rows
+    # As text, since NaN is not equal to itself.
+    assert [json.dumps(json.loads(element)) for _, _, element in found] == list(
+        map(json.dumps, rows)
+    )
     assert [number for number, _, _ in found] == list(range(1, len(rows) + 1))
     assert all(data[offset : offset + len(element)] == element for _, offset, element in found)
-
-
-def check(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
-    found = []
-    try:
-        for member in members_of(path, format="sharegpt"):
-            name = path if member is None else f"{path}#{member}"
-            found.append(read_session(name, format="sharegpt"))
-    except SessionError as error:
-        assert_one_line(error)
-    for session in found:
-        contents = list(session.contents(session.turns))
-        check_lengths(session.turns, contents)
-        assert session.steps > 0
-
-
-def assert_one_line(error: SessionError) -> None:
-    assert "\n" not in str(error)
 
 
 CALL = ("function_call", '{"name": "f", "arguments": {"é": 1}}')
@@ -321,20 +297,14 @@ SEEDS += [lines([{"text": SEEDS[-1].decode()}, record()]).encode()]
 @QUIET
 @given(st.data())
 def test_damaged_bytes(path: Path, data: Any) -> None:
-    damaged = bytearray(data.draw(st.sampled_from(SEEDS)))
-    for _ in range(data.draw(st.integers(0, 5))):
-        at = data.draw(st.integers(0, len(damaged)))
-        put = data.draw(
-            st.binary(max_size=4)
-            | st.sampled_from([b"\x00\x00", b"}{", b"\\ud83d", b'"', b"[" * 2000, b"1e999", b"\n"])
-            | st.sampled_from([b"<|im_start|>", b"<|im_end|>"])
-        )
-        damaged[at : at + data.draw(st.integers(0, 60))] = put
-    check(path, bytes(damaged))
+    seed = data.draw(st.sampled_from(SEEDS))
+    path.write_bytes(damage(data, seed, b"<|im_start|>", b"<|im_end|>"))
+    check_file(path, "sharegpt")
 
 
 @pytest.mark.parametrize("mark", [b'[{"conversations": [', b'{"conversations":', b'"', b"\\"])
 def test_a_file_of_nothing_but_beginnings_is_read_in_reasonable_time(
     path: Path, mark: bytes
 ) -> None:
-    check(path, SEEDS[1][:200] + mark * 200_000)
+    path.write_bytes(SEEDS[1][:200] + mark * 200_000)
+    check_file(path, "sharegpt")

@@ -155,7 +155,7 @@ def test_an_agents_own_file_wins_over_the_progress_of_it(tmp_path: Path) -> None
     own = agent_file(
         tmp_path / "s1" / "subagents",
         "a1",
-        aside("user", "look", "a1", uuid="q"),
+        aside("user", "look, in words of its own", "a1", uuid="q"),
         aside("assistant", "I look", "a1", uuid="p1"),
         aside("assistant", "I look", "a1", uuid="p1"),
         agentType="Explore",

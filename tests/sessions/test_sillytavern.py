@@ -14,18 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import sillytavern
 from contextecho.sessions.readers.sillytavern.dates import seconds_of
-from sessions.building import check_lengths, line
+from sessions.building import line
+from sessions.reader_checks import QUIET, check_file, damage, json_values, reasons, said
 
-QUIET = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 HEADER = {
     "user_name": "Ann",
     "character_name": "Luna",
@@ -58,17 +55,6 @@ def told(tmp_path: Path) -> Callable[..., Session]:
         return read_session(path)
 
     return _told
-
-
-def said(session: Session) -> list[tuple[Kind, Speaker, str]]:
-    texts = (content.text for content in session.contents(session.turns))
-    return [
-        (turn.kind, turn.speaker, text) for turn, text in zip(session.turns, texts, strict=True)
-    ]
-
-
-def reasons(session: Session) -> dict[str, tuple[int, ...]]:
-    return {skipped.reason: skipped.lines for skipped in session.skipped}
 
 
 def test_a_chat(told: Callable[..., Session]) -> None:
@@ -289,41 +275,14 @@ SEED = b"".join(
         generated("end"),
     ]
 )
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
-    ),
-    max_leaves=5,
-)
-
-
-def check(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
-    try:
-        session = read_session(path, format="sillytavern")
-    except SessionError as error:
-        one_line = "\n" not in str(error)
-    else:
-        one_line = True
-        contents = list(session.contents(session.turns))
-        check_lengths(session.turns, contents)
-        assert session.steps > 0
-    assert one_line
 
 
 @QUIET
 @given(st.data())
 def test_damaged_bytes(tmp_path: Path, data: Any) -> None:
-    damaged = bytearray(SEED)
-    for _ in range(data.draw(st.integers(1, 5))):
-        at = data.draw(st.integers(0, len(damaged)))
-        put = data.draw(
-            st.binary(max_size=4)
-            | st.sampled_from([b"\x00\x00", b"}{", b"\\ud83d", b'"', b"[" * 2000, b"1e999", b"\n"])
-        )
-        damaged[at : at + data.draw(st.integers(0, 60))] = put
-    check(tmp_path / "f", bytes(damaged))
+    path = tmp_path / "f"
+    path.write_bytes(damage(data, SEED))
+    check_file(path, "sillytavern")
 
 
 @QUIET
@@ -349,4 +308,6 @@ def test_damaged_bytes(tmp_path: Path, data: Any) -> None:
 )
 def test_values_of_any_type(tmp_path: Path, fields: list[dict[str, Any]]) -> None:
     rows = [*SEED.splitlines(), *(json.dumps(human("a") | f).encode() for f in fields)]
-    check(tmp_path / "f", b"\n".join(rows))
+    path = tmp_path / "f"
+    path.write_bytes(b"\n".join(rows))
+    check_file(path, "sillytavern")

@@ -226,6 +226,20 @@ def test_an_attached_queued_message_is_counted_once(read) -> None:
         assert human(session) == ["go", "faster"]
 
 
+@pytest.mark.parametrize("words", ["look at [Image #1]", ""])
+def test_pictures_of_an_attached_message_are_counted(read, words: str) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "data": "A" * 1000}}
+    prompt = [picture, {"type": "text", "text": words}]
+    session = read(
+        user("go"),
+        record("attachment", attachment={"type": "queued_command", "prompt": prompt}),
+        assistant("a"),
+    )
+    (content,) = session.contents([session.turns[1]])
+    assert (content.text, content.images) == (words, 1)
+    assert session.prompts == 2
+
+
 def test_a_removed_message_that_is_sent_again_is_counted_where_it_was_sent(read) -> None:
     session = read(
         user("go"),

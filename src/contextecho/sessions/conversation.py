@@ -105,10 +105,11 @@ class Conversation:
         if by_model or not answers:
             self._row_turn_lines.append(message.line)
         ordinal, is_new = self._join(message.id if by_model else None)
-        self._step += by_model and is_new
         self._prompt += by_human
-        if by_model and message.model:
-            self._models[message.model] = None
+        if by_model:
+            self._step += is_new
+            if message.model:
+                self._models[message.model] = None
         if message.version:
             self._versions[message.version] = None
         for number, piece in enumerate(message.pieces):

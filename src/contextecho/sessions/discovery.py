@@ -29,7 +29,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A session found in a folder, and what its summary says; it is not held in memory."""
 
     file: str
-    bytes: int  # of the file
+    bytes: int  # of the file, or of all its files if it lies in several
     # Seconds since 1970: when the file was last written; of one of several sessions in a
     # file, when its last turn was.
     modified: float
@@ -176,7 +176,10 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
             modified = written if own is None else min(own, written)
             sessions.append(
                 FoundSession(
-                    file=file.path, bytes=file.mark.bytes, modified=modified, summary=summary
+                    file=file.path,
+                    bytes=file.mark.bytes if summary.bytes is None else summary.bytes,
+                    modified=modified,
+                    summary=summary,
                 )
             )
     return tuple(sorted(sessions, key=lambda session: (-session.modified, session.file)))

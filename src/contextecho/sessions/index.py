@@ -3,8 +3,9 @@
 The one thing to know: it is a cache and never believed over a file. An entry holds as
 long as the file has the size, the times and the number it had before it was read; one
 that was written less than two seconds before is not kept, since a file can change
-again within the same tick of its clock. A cache that is damaged, of another version or
-of other readers is empty. It holds summaries, never text, and only its owner may read it.
+again within the same tick of its clock, nor is a session that lies in several files. A
+cache that is damaged, of another version or of other readers is empty. It holds
+summaries, never text, and only its owner may read it.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Index:
         new = {
             os.fsencode(path): entry
             for path, entry in found.items()
-            if entry.mark.newest_ns < self._settled_ns and entry.found.refusal is None
+            if entry.mark.newest_ns < self._settled_ns and entry.found.is_settled
         }
         exist = {os.fsencode(path) for path in seen}
         old = self._read()  # another process may have written meanwhile

@@ -63,7 +63,7 @@ def look_inside(
 
 def _is_sub_agents(path: Path) -> bool:
     """Whether a file is a sub-agent's of Claude Code, by its name and then its content."""
-    if not (path.name.startswith("agent-") or "subagents" in path.parts):
+    if not (path.name.startswith("agent-") or "subagents" in str(path)):
         return False
     return set(_IS_SIDECHAIN.findall(beginning(path, _PEEK))) == {b"true"}
 

@@ -112,7 +112,12 @@ def is_packed(path: Path) -> bool:
     if not S_ISREG(path.stat().st_mode):
         return False
     with path.open("rb") as file:
-        return file.read(4).startswith((_ZSTD, _GZIP))
+        return begins_packed(file.read(4))
+
+
+def begins_packed(head: bytes) -> bool:
+    """Whether a file that begins like this is packed."""
+    return head.startswith((_ZSTD, _GZIP))
 
 
 def beginning(path: Path, length: int) -> bytes:

@@ -74,9 +74,10 @@ def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]
 class Held:
     """A file whose format is known: its sessions are read one after the other."""
 
-    def __init__(self, path: Path, reader: Reader) -> None:
+    def __init__(self, path: Path, reader: Reader, *, is_packed: bool) -> None:
         self._path = path
         self._reader = reader
+        self._is_packed = is_packed
         self._names: Sequence[str] = ()
 
     @property
@@ -87,30 +88,40 @@ class Held:
     def members(self) -> Sequence[str | None]:
         """As `members_of`."""
         if not is_single(self._reader):
-            with _failing_readably(self._path), packed.plain(self._path) as plain:
+            with self._plain() as plain:
                 self._names = self._reader.members(plain)
         return self._names if len(self._names) > 1 else (None,)
 
     def read(self, member: str | None) -> Session:
         """One of `members()`. Raises `SessionError`."""
-        with _failing_readably(self._path):
-            with packed.plain(self._path) as plain:
-                session = self._read(plain, member)
-            return packed.holding_copy(session, self._path)
+        with self._plain() as plain:
+            if is_single(self._reader):
+                session = self._reader.read(plain)
+            elif self._names:
+                session = self._reader.read_member(plain, member or self._names[0])
+                session = replace(session, member=member)
+            else:
+                raise SessionError("holds no conversation", where=str(self._path))
+            return packed.holding_copy(session, self._path) if self._is_packed else session
 
-    def _read(self, path: Path, member: str | None) -> Session:
-        if is_single(self._reader):
-            return self._reader.read(path)
-        if not self._names:
-            raise SessionError("holds no conversation", where=str(path))
-        session = self._reader.read_member(path, member or self._names[0])
-        return replace(session, member=member)
+    @contextmanager
+    def _plain(self) -> Iterator[Path]:
+        """The file to be read: whether it is packed is asked once, not for every session."""
+        with _failing_readably(self._path):
+            if self._is_packed:
+                with packed.plain(self._path) as plain:
+                    yield plain
+            else:
+                yield self._path
 
 
 def open_file(path: Path) -> Held:
     """Find the reader of a file. Raises `SessionError` if there is none, and `OSError`."""
+    head = _read_head(path)
+    if not packed.begins_packed(head):
+        return Held(path, _told_by(path, head), is_packed=False)
     with packed.plain(path) as plain:
-        return Held(path, _reader(plain, None))
+        return Held(path, _reader(plain, None), is_packed=True)
 
 
 def split_name(name: str | PathLike[str]) -> tuple[Path, str | None]:
@@ -134,8 +145,7 @@ def _failing_readably(path: Path) -> Iterator[None]:
 def format_of(path: Path) -> str | None:
     """The name of the format that a file is written in. Raises `OSError`."""
     if packed.is_packed(path):
-        head = packed.beginning(path, _HEAD)
-        found = next((reader for reader in readers() if reader.sniff(head)), None)
+        found = next((r for r in readers() if r.sniff(packed.beginning(path, _HEAD))), None)
     else:
         found = _fitting(path, _read_head(path))
     return found.NAME if found is not None else None
@@ -157,14 +167,19 @@ def _reader(path: Path, format: str | None) -> Reader:
             todo=f"contextecho sessions list {path}",
         )
     head = _read_head(path)
+    if format is None or not head.strip():
+        return _told_by(path, head)
+    named = next((reader for reader in readers() if format == reader.NAME), None)
+    if named is not None:
+        return named
+    known = ", ".join(reader.NAME for reader in readers())
+    raise SessionError(f"no such session format: {format}", todo=f"known: {known}")
+
+
+def _told_by(path: Path, head: bytes) -> Reader:
+    """The reader that knows a file by its head."""
     if not head.strip():
         raise SessionError("is empty, and holds no conversation", where=str(path))
-    if format is not None:
-        named = next((reader for reader in readers() if format == reader.NAME), None)
-        if named is not None:
-            return named
-        known = ", ".join(reader.NAME for reader in readers())
-        raise SessionError(f"no such session format: {format}", todo=f"known: {known}")
     found = _fitting(path, head)
     if found is not None:
         return found

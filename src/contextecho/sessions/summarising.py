@@ -51,6 +51,7 @@ def _summary(session: Session) -> Summary:
         commentary_texts=len(finals) - sum(finals),
         models=session.models,
         last_time=next((t.time for t in reversed(session.turns) if t.time is not None), None),
+        bytes=session.bytes if hasattr(session.source, "files") else None,  # `Spread`
     )
 
 

@@ -24,6 +24,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     commentary_texts: int | None = None  # those beside tool calls
     models: tuple[str, ...] = ()
     last_time: float | None = None  # seconds since 1970, of the last turn that has a time
+    bytes: int | None = None  # of all its files, if it lies in several
 
 
 class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -32,3 +33,8 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sessions: tuple[Summary, ...] = ()
     sub_agents: int = 0  # sessions that are sub-agents', which belong to another
     refusal: str | None = None  # why the system does not let the file be read
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether they stay what they are as long as the file does."""
+        return self.refusal is None and all(each.bytes is None for each in self.sessions)

@@ -19,9 +19,8 @@ import msgspec
 from contextecho.errors import SessionError
 from contextecho.sessions.roots import is_database
 
-_PLAIN: Final = (".jsonl", ".json", ".traj", ".eval")
-_PACKED: Final = tuple(f"{kind}.{by}" for kind in (*_PLAIN, ".db") for by in ("zst", "gz"))
-_KINDS: Final = _PLAIN + _PACKED
+_KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
+_PACKED: Final = (".zst", ".gz")
 _DATABASE: Final = ".db"
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
@@ -34,8 +33,9 @@ _NEVER_FILES: Final = frozenset(
         "tsconfig.json",
     }
 )
-# Beside OpenCode's storage/session: the messages of each, in a file each.
-_PARTS_OF_SESSIONS: Final = frozenset({"message", "part", "session_diff"})
+# As OpenCode has them, beside a folder of sessions: their messages, in a file each.
+_OF_SESSIONS: Final = frozenset({"session", "info"})
+_OF_PARTS: Final = frozenset({"message", "part", "session_diff"})
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -96,7 +96,7 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
         return
     folders = [place]
     while folders:
-        inside: list[str] = []
+        inside: dict[str, str] = {}
         folder = folders.pop()
         entries = _entries(folder, walked)
         kept = _kept_file(folder, entries)
@@ -105,11 +105,12 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
             continue
         for entry in entries:
             if _is_folder(entry):
-                if entry.name not in _NEVER_FOLDERS and not _holds_parts(entry):
-                    inside.append(entry.path)
+                if entry.name not in _NEVER_FOLDERS:
+                    inside[entry.name] = entry.path
             elif _may_hold_sessions(entry.name):
                 yield entry.path
-        folders += reversed(inside)
+        passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
+        folders += reversed([path for name, path in inside.items() if name not in passed_over])
 
 
 def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
@@ -140,11 +141,9 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _holds_parts(entry: os.DirEntry[str]) -> bool:
-    return entry.name in _PARTS_OF_SESSIONS and Path(entry.path).parent.name == "storage"
-
-
 def _may_hold_sessions(name: str) -> bool:
+    if name.endswith(_PACKED):
+        name = name.rpartition(".")[0]
     if name.endswith(_KINDS):
         return name not in _NEVER_FILES
     return name.endswith(_DATABASE) and is_database(name)

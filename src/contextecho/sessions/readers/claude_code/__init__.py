@@ -15,6 +15,7 @@ the conversation. What each module knows:
 from __future__ import annotations
 
 from array import array
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +42,7 @@ _BUFFER: Final = 1 << 20
 
 def sniff(head: bytes) -> bool:
     """Whether the first lines hold a record of this format (never judged by the name)."""
-    values = (decode_json(line) for line in head.split(b"\n") if line.strip())
+    values = (decode_json(line) for line in BytesIO(head) if line.strip())
     return any(is_record(value) or is_row(value) for value in values)
 
 

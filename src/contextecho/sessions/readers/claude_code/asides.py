@@ -8,14 +8,14 @@ asides in file order, in `sidechains` and `declared`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from contextecho.sessions.readers.claude_code.parts import RESULT, Part
-from contextecho.sessions.readers.claude_code.records import Message, Record
+from contextecho.sessions.readers.claude_code.records import Progress, Record
 
 AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
 PERMISSION: Final = "permission"  # keys of `Aside.declares`
@@ -25,8 +25,6 @@ AGENT: Final = "agent"
 STYLE: Final = "style"
 
 _PLAN_MARKS: Final = {"plan_mode": "on", "plan_mode_exit": "off"}
-_TYPE_FIRST = re.compile(rb'\{\s*"type"\s*:\s*"(\w*)"')
-_AGENT_PROGRESS: Final = b"agent_progress"
 _AGENT_ID = re.compile(r"\bagentId: ([\w-]+)")
 _STYLE_SET = re.compile(r"Set output style to (?:\x1b\[\d*m)*([^\x1b\n<]+)")
 
@@ -59,49 +57,14 @@ class _Beside(Struct, rename="camel"):
     agent_id: str | None = None
 
 
-class _Carried(Struct):
-    uuid: str | None = None
-    message: Message | None = None
-
-
-class Progress(Struct, rename="camel"):
-    """What a sub-agent did, as the main file is told while it works."""
-
-    type: str = ""
-    agent_id: str | None = None
-    prompt: str | None = None
-    message: _Carried | None = None
-
-    @property
-    def model(self) -> str | None:
-        """Who speaks in the message that it carries."""
-        carried = self.message and self.message.message
-        return carried.model if carried else None
-
-    def aside(self, call_id: str | None) -> Aside:
-        """What it says, of the sub-agent that `call_id` started."""
-        message = self.message.uuid if self.message else None
-        return Aside(call_id=call_id, message=message, prompt=asked(self.prompt))
-
-
 _decode_input = msgspec.json.Decoder(_Input).decode
 _decode_beside = msgspec.json.Decoder(_Beside).decode
-_decode_progress = msgspec.json.Decoder(Progress).decode
 
 
-def progress_of(data: Raw) -> Progress | None:
-    """The sub-agent's progress in a progress record's data; None for any other progress."""
-    first = _TYPE_FIRST.match(data)
-    if first is None:
-        if _AGENT_PROGRESS not in bytes(data):
-            return None
-    elif first[1] != _AGENT_PROGRESS:
-        return None
-    try:
-        progress = _decode_progress(data)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    return progress if progress.type == _AGENT_PROGRESS.decode() and progress.agent_id else None
+def told_of(record: Record, told: Progress) -> Aside:
+    """What a progress record tells of a sub-agent's message, and of the call that started it."""
+    uuid = told.message.uuid if told.message else None
+    return Aside(call_id=record.parent_tool_use_id, message=uuid, prompt=asked(told.prompt))
 
 
 def asked(prompt: str | None) -> int:
@@ -109,22 +72,30 @@ def asked(prompt: str | None) -> int:
     return hash(prompt.strip()) if prompt else 0
 
 
-def aside_of(record: Record, parts: Iterable[Part]) -> Aside | None:
+def aside_of(record: Record, parts: Sequence[Part]) -> Aside | None:
     """What a record of the main thread says beside the conversation, if anything."""
-    aside = Aside()
     if record.type == "assistant":
-        aside.starts = [_started(part) for part in parts if part.tool in AGENT_TOOLS]
+        for part in parts:
+            if part.tool in AGENT_TOOLS:
+                return Aside(starts=[_started(p) for p in parts if p.tool in AGENT_TOOLS])
     elif record.type == "user":
-        aside.reports = [
-            (part.call_id, agent)
-            for part in parts
-            if part.kind is RESULT and part.written is None and part.call_id
-            if (agent := _agent_reported(record, part))
-        ]
-        aside.declares = _declared_by_user(record, parts)
-    else:
-        aside.declares = _declared(record)
-    return aside if aside.declares or aside.starts or aside.reports else None
+        for part in parts:
+            if part.written is None:  # most records are one result of one string: none of those
+                return _users_aside(record, parts)
+    elif declares := _declared(record):
+        return Aside(declares=declares)
+    return None
+
+
+def _users_aside(record: Record, parts: Sequence[Part]) -> Aside | None:
+    declares = _declared_by_user(record, parts)
+    reports = [
+        (part.call_id, agent)
+        for part in parts
+        if part.kind is RESULT and part.written is None and part.call_id
+        if (agent := _agent_reported(record, part))
+    ]
+    return Aside(declares=declares, reports=reports) if declares or reports else None
 
 
 def _started(part: Part) -> Started:
@@ -137,17 +108,21 @@ def _started(part: Part) -> Started:
 
 def _agent_reported(record: Record, result: Part) -> str | None:
     """The sub-agent whose result this is, from the structured side, else from its last words."""
-    try:
-        beside = _decode_beside(record.tool_use_result)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        beside = _Beside()
-    if beside.agent_id:
-        return beside.agent_id
-    named = _AGENT_ID.findall(result.text)
-    return named[-1] if named else None
+    # Looked for before anything is decoded: both sides of most results are long, and name none.
+    if b'"agentId"' in bytes(record.tool_use_result):
+        try:
+            beside = _decode_beside(record.tool_use_result)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            beside = _Beside()
+        if beside.agent_id:
+            return beside.agent_id
+    if (last := result.text.rfind("agentId: ")) < 0:
+        return None
+    named = _AGENT_ID.match(result.text, last)
+    return named[1] if named else None
 
 
-def _declared_by_user(record: Record, parts: Iterable[Part]) -> dict[str, str]:
+def _declared_by_user(record: Record, parts: Sequence[Part]) -> dict[str, str]:
     declares = {}
     if record.permission_mode:
         declares[PERMISSION] = record.permission_mode

@@ -54,6 +54,8 @@ class Assembly:
         self._branches = Branches()
         self._queue = MessageQueue()
         self._declared = Declared()
+        self._mode = self._declared.mode
+        self._personality = self._declared.personality
         # session id -> message id -> ordinal
         self._ordinal_of: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._calls_tool = bytearray()  # by ordinal of the message
@@ -82,6 +84,7 @@ class Assembly:
         if entry.aside is not None:
             self.sidechains.linked(entry.aside)
             self._declared.take(entry.aside)
+            self._mode, self._personality = self._declared.mode, self._declared.personality
         if entry.type in CONVERSATION:
             self._add_message(entry)
         elif entry.type == "queue-operation":
@@ -149,16 +152,18 @@ class Assembly:
             self._add_user(entry)
 
     def _add_answer(self, entry: Entry) -> None:
-        if self._is_copy(entry):
+        joined = self._join(entry)
+        if joined is None:
             self._branches.add_other(entry.uuid, entry.parent_uuid)
             self._tally.add("repeated record", entry.line)
             return
-        ordinal, is_new = self._join(entry)
+        ordinal, is_new = joined
         move = ANSWER if is_new else OTHER
         self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), move)
-        for name in (entry.parts[0].model, entry.model):
-            if name:
-                self.models.setdefault(name, name)
+        if entry.parts[0].model:  # of a message that two models wrote: the first
+            self.models.setdefault(entry.parts[0].model, entry.parts[0].model)
+        model = entry.model
+        model = model and self.models.setdefault(model, model)
         self._step += is_new
         if entry.broken_off:
             self._broken_off.add(ordinal)
@@ -171,9 +176,9 @@ class Assembly:
                 self._calls_tool[ordinal] = 1
                 if part.call_id:
                     self._open_calls[part.call_id] = part.call_id, part.tool
-            model = part.model or entry.model
-            shared = model and self.models.setdefault(model, model)
-            self._append(entry, part, _span(entry, number), ordinal, shared)
+            wrote = part.model
+            wrote = self.models.setdefault(wrote, wrote) if wrote else model
+            self._append(entry, part, _span(entry, number), ordinal, wrote)
 
     def _add_user(self, entry: Entry) -> None:
         is_prompt = has_result = False
@@ -256,7 +261,7 @@ class Assembly:
             self.session_id, self.cwd = entry.session_id, entry.cwd
         tool, version = part.tool, entry.version
         self.turns.append(
-            # Positions first: with more than 15 keywords Python builds a dict for the call.
+            # By position as far as it goes: a keyword costs more than the value it names.
             Turn(
                 part.kind,
                 part.speaker,
@@ -264,43 +269,43 @@ class Assembly:
                 len(self.row_turn_lines),
                 self._step,
                 self._prompt,
-                message=ordinal,
-                segment=self.compactions.segment,
-                span=span,
-                chars=part.chars,
-                model=model,
-                version=version and self.versions.setdefault(version, version),
-                time=entry.time,
-                tool=tool and self._tools.setdefault(tool, tool),
-                call_id=part.call_id,
+                ordinal,
+                self.compactions.segment,
+                span,
+                part.chars,
+                model,
+                version and self.versions.setdefault(version, version),
+                entry.time,
+                tool and self._tools.setdefault(tool, tool),
+                part.call_id,
                 is_error=part.is_error,
                 quoted=part.quoted,
-                mode=self._declared.mode,
-                personality=self._declared.personality,
+                mode=self._mode,
+                personality=self._personality,
             )
         )
 
-    def _join(self, entry: Entry) -> tuple[int, bool]:
-        """The ordinal of the message that this record is a part of, and whether it is new."""
+    def _join(self, entry: Entry) -> tuple[int, bool] | None:
+        """The ordinal of the message that this record is a part of, and whether it is new.
+
+        None where a resume copied the record: all of it stands under another session's id.
+        """
         if entry.message_id is None:
             return self._new_ordinal(), True
         known = self._ordinal_of[entry.session_id or ""]
         ordinal = known.get(entry.message_id)
         if ordinal is not None:
             return ordinal, False
+        if len(self._ordinal_of) > 1 and all(
+            hash((entry.message_id, part.said)) in self._said for part in entry.parts
+        ):
+            return None
         known[entry.message_id] = ordinal = self._new_ordinal()
         return ordinal, True
 
     def _new_ordinal(self) -> int:
         self._calls_tool.append(0)
         return len(self._calls_tool) - 1
-
-    def _is_copy(self, entry: Entry) -> bool:
-        """Whether another session in this file holds all of it: a resume copies what was said."""
-        own = entry.message_id
-        if own is None or own in self._ordinal_of[entry.session_id or ""]:
-            return False
-        return all(hash((own, part.said)) in self._said for part in entry.parts)
 
     def _is_repeat(self, message: str | int, part: Part) -> bool:
         """Whether the message, by its id or its ordinal, already holds this very part."""

@@ -15,11 +15,14 @@ from typing import BinaryIO, Final
 from msgspec import Struct
 
 from contextecho.sessions.jsontext import BROKEN, mend_line
-from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, progress_of
+from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, told_of
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (
+    CONVERSATION,
     CompactMetadata,
+    Progress,
     Record,
+    decode_progress,
     decode_record,
     is_record,
     text_in,
@@ -43,7 +46,7 @@ class Entry(Struct, array_like=True, gc=False):
     is_sidechain: bool = False
     parts: list[Part] = []
     left_out: str = ""  # why this message, or line, is no part of the conversation
-    unknown: list[str] = []  # types of blocks that the reader does not know
+    unknown: tuple[str, ...] = ()  # types of blocks that the reader does not know
     session_id: str | None = None
     time: float | None = None  # seconds since 1970, UTC
     version: str | None = None
@@ -87,9 +90,8 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
     """What the index keeps of a record."""
     entry = Entry(line, offset, length, record.type, record.uuid, record.parent_uuid)
     if record.type == "progress":  # a third of many files, and only a sub-agent's is looked at
-        if progress := progress_of(record.data):
-            entry.agent_id, entry.model = progress.agent_id, progress.model
-            entry.aside = progress.aside(record.parent_tool_use_id)
+        if told := decode_progress(record.data):
+            _look_at_progress(entry, record, told)
         return entry
     message = record.message
     entry.is_row_turn = _is_row_turn(record)
@@ -107,19 +109,31 @@ def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
     return entry
 
 
+def _look_at_progress(entry: Entry, record: Record, told: Progress) -> None:
+    """Add which sub-agent this tells of, and what."""
+    entry.agent_id = told.agent_id
+    entry.aside = told_of(record, told)
+    if told.message is not None and told.message.message is not None:
+        entry.model = told.message.message.model
+
+
 def _look_inside(entry: Entry, record: Record) -> None:
     """Add what is said, and what a boundary or a queue operation tells."""
     entry.version = record.version
     entry.time = _seconds(record.timestamp)
-    entry.parts = parts_of(record, entry.unknown)
-    entry.aside = aside_of(record, entry.parts)
-    for part in entry.parts:
+    unknown: list[str] = []
+    entry.parts = parts = parts_of(record, unknown)
+    if unknown:
+        entry.unknown = tuple(unknown)
+    entry.aside = aside_of(record, parts)
+    for part in parts:
         part.forget()
     if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
         entry.withdraws = taken_back
-    if record.type in ("user", "assistant"):
-        entry.left_out = _left_out(record, entry.parts)
-        entry.broken_off = record.is_aborted_mid_stream is True
+    if record.type in CONVERSATION:
+        entry.left_out = _left_out(record, parts)
+        if record.is_aborted_mid_stream:
+            entry.broken_off = True
     else:
         entry.subtype = record.subtype
         entry.operation = record.operation

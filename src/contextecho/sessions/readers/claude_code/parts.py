@@ -40,6 +40,7 @@ NOTHING_SAID: Final = hash("")
 
 _HEAD: Final = 64  # bytes of a result that show whether it must be decoded
 _PICTURES: Final = frozenset({"image", "document"})
+_NO_MESSAGES: Final = frozenset({"queue-operation", "attachment"})  # whatever else they hold
 _SILENT: Final = frozenset({"tool_reference"})  # known, and no part of what is said
 
 
@@ -82,15 +83,14 @@ def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
     """
     notes = unknown if unknown is not None else []
     message = record.message
+    if message is not None and message.content is not None:
+        if record.type == "assistant":
+            return _assistant_parts(message, notes)
+        if record.type not in _NO_MESSAGES:
+            return _user_parts(record, message, notes)
     if record.type == "queue-operation":
         return _said_text(record, _queued_text(record))
-    if record.type == "attachment":
-        return _attached_parts(record)
-    if message is None or message.content is None:
-        return []
-    if record.type == "assistant":
-        return _assistant_parts(message, notes)
-    return _user_parts(record, message, notes)
+    return _attached_parts(record) if record.type == "attachment" else []
 
 
 def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
@@ -129,7 +129,12 @@ def _user_parts(record: Record, message: Message, unknown: list[str]) -> list[Pa
                 pictures += 1
             case other if other not in _SILENT:
                 unknown.append(other)
-    if pictures and not record.is_meta:
+    return parts if record.is_meta else _with_pictures(parts, pictures)
+
+
+def _with_pictures(parts: list[Part], pictures: int) -> list[Part]:
+    """The parts, with pictures as the human's: counted with the first words, else by themselves."""
+    if pictures:
         words = next((part for part in parts if part.speaker is HUMAN), None)
         if words is None:
             words = Part(Kind.USER, HUMAN)
@@ -188,8 +193,10 @@ def _attached_parts(record: Record) -> list[Part]:
         return []
     if attachment.command_mode not in (None, "prompt"):
         return []
-    text = "\n".join(block.text for block in _blocks(attachment.prompt) if block.text)
-    return _said_text(replace(record, origin=attachment.origin), text)
+    blocks = _blocks(attachment.prompt)
+    text = "\n".join(block.text for block in blocks if block.text)
+    parts = _said_text(replace(record, origin=attachment.origin), text)
+    return _with_pictures(parts, sum(block.type in _PICTURES for block in blocks))
 
 
 def _queued_text(record: Record) -> str:

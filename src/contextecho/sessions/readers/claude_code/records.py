@@ -22,8 +22,8 @@ NOTHING: Final = Raw()
 T = TypeVar("T", bound=Struct)
 
 
-class Model(Struct, gc=False):
-    """A model, as a `fallback` block names it."""
+class Named(Struct, gc=False):
+    """What names a model, and is looked at for nothing else."""
 
     model: str | None = None
 
@@ -41,7 +41,7 @@ class Block(Struct, gc=False):
     content: Raw = NOTHING  # of a tool result: most of what is said, and rarely looked at
     is_error: bool | None = None
     # Of a fallback: who spoke before.
-    before: Model | None = msgspec.field(default=None, name="from")
+    before: Named | None = msgspec.field(default=None, name="from")
 
 
 class Message(Struct, gc=False):
@@ -94,6 +94,21 @@ class Attachment(Struct, gc=False, rename="camel"):
     style: str | None = None  # of an output style
 
 
+class Carried(Struct, gc=False):
+    """A sub-agent's message inside a progress record."""
+
+    uuid: str | None = None
+    message: Named | None = None
+
+
+class Progress(Struct, gc=False, rename="camel"):
+    """Progress of anything; only a sub-agent's messages matter here."""
+
+    agent_id: str | None = None
+    prompt: str | None = None
+    message: Carried | None = None
+
+
 class Record(Struct, gc=False, rename="camel"):
     """One line of the file."""
 
@@ -127,7 +142,7 @@ class Record(Struct, gc=False, rename="camel"):
     mode: str | None = None
     agent_setting: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
-    data: Raw = NOTHING  # of a progress record
+    data: Raw = NOTHING  # of progress: rarely a sub-agent's, and long
     operation: str | None = None  # of a queue operation
     content: Raw = NOTHING  # of a queue operation: what was typed
 
@@ -145,6 +160,7 @@ METADATA: Final = frozenset(
 KNOWN: Final = CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
 
 _decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
+_decode_progress: Callable[[Raw], Progress] = msgspec.json.Decoder(Progress).decode
 _decode_list: Callable[[Raw], list[Block]] = msgspec.json.Decoder(list[Block]).decode
 
 
@@ -163,6 +179,18 @@ def decode_blocks(data: Raw) -> list[Block]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         items = decode_json(data)
         return [_fit_block(item) for item in items] if isinstance(items, list) else []
+
+
+def decode_progress(data: Raw) -> Progress | None:
+    """What a progress record tells of a sub-agent; `None` if it tells of anything else."""
+    if b'"agentId"' not in bytes(data):
+        return None
+    try:
+        told = _decode_progress(data)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        value = decode_json(data)
+        told = _fitting(Progress, value) if isinstance(value, dict) else Progress()
+    return told if told.agent_id else None
 
 
 def text_in(message: Message | None) -> str:

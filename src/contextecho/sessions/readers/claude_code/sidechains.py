@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterator, Set
 from contextlib import suppress
 from pathlib import Path
@@ -62,15 +63,17 @@ class Sidechains:
     def found(self, path: Path, session_id: str) -> tuple[Sidechain, ...]:
         """All sub-agents: those in the file at `path`, then those whose files lie around it."""
         met = {chain: (path, found) for chain, found in self._met.items()}
-        met |= {chain: (place, found) for chain, place, found in _around(path, session_id)}
+        for chain, place, found in _around(path, session_id):
+            if chain in self._met:
+                found.call_id = found.call_id or self._met[chain].call_id
+            met[chain] = place, found
         calls = {
             chain: found.call_id or self._call_of.get(chain) for chain, (_, found) in met.items()
         }
-        free = self._started.keys() - set(calls.values())
+        asking = self._asking(set(calls.values()))
         for chain, (_, found) in met.items():
-            if calls[chain] is None and (call := self._asking(found.prompt, free)):
-                calls[chain] = call
-                free.remove(call)
+            if calls[chain] is None and asking[found.prompt]:
+                calls[chain] = asking[found.prompt].popleft()
         return tuple(
             self._sidechain(chain, place, found, calls[chain])
             for chain, (place, found) in met.items()
@@ -100,12 +103,13 @@ class Sidechains:
             kind=met.kind or (started.kind if started else None) or (own[1] if own else None),
         )
 
-    def _asking(self, prompt: int, free: Set[str]) -> str | None:
-        """The first of the `free` calls that asked this."""
-        if not prompt:
-            return None
-        calls = (call for call, started in self._started.items() if started.prompt == prompt)
-        return next((call for call in calls if call in free), None)
+    def _asking(self, taken: Set[str | None]) -> defaultdict[int, deque[str]]:
+        """The calls that no sub-agent is linked to yet, by what they ask, in the file's order."""
+        asking = defaultdict[int, deque[str]](deque)
+        for call_id, started in self._started.items():
+            if started.prompt and call_id not in taken:
+                asking[started.prompt].append(call_id)
+        return asking
 
 
 class _Met:
@@ -154,25 +158,30 @@ _decode_meta = msgspec.json.Decoder(_Meta).decode
 
 
 def _around(path: Path, session_id: str) -> Iterator[tuple[str, Path, _Met]]:
-    """(name, file, what is known) of each sub-agent with a file beside `path` or below it."""
+    """(name, file, what is known) of each sub-agent with a file beside `path` or below it.
+
+    Asked for every session of a list, of which few have any: so names come before paths.
+    """
     names = {session_id, path.stem}
-    for name in sorted(_agents_in(path.parent)):
+    folder, own = os.path.split(path)
+    for name in sorted(_agents_in(folder)):
         beside = path.parent / name
-        if beside != path and (found := _read(beside, names)):
+        if name != own and (found := _read(beside, names)):
             yield *found[:1], beside, found[1]
     for name in sorted(names):
-        if Path(name).name != name or name == "..":  # an id from the file leads nowhere else
-            continue
-        below = path.parent / name / "subagents"
-        for inside in sorted(below.glob("**/agent-*.jsonl")) if below.is_dir() else ():
+        if os.path.basename(name) != name or name in (".", ".."):  # noqa: PTH119
+            continue  # an id from the file leads nowhere else
+        below = os.path.join(folder, name, "subagents")  # noqa: PTH118
+        inside_it = Path(below).glob("**/agent-*.jsonl") if os.path.isdir(below) else ()  # noqa: PTH112
+        for inside in sorted(inside_it):
             if found := _read(inside, None):
                 yield *found[:1], inside, found[1]
 
 
-def _agents_in(folder: Path) -> Iterator[str]:
+def _agents_in(folder: str) -> Iterator[str]:
     """The names of sub-agents' files; listing is far faster than matching for each session."""
     with suppress(OSError):
-        for name in os.listdir(folder):  # noqa: PTH208
+        for name in os.listdir(folder or "."):  # noqa: PTH208
             if name.startswith("agent-") and name.endswith(".jsonl"):
                 yield name
 

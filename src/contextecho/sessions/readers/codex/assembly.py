@@ -112,7 +112,7 @@ class Assembly:
 
     def _add_item(self, placed: Placed, payload: Payload) -> None:
         """Something that the model said, or was given."""
-        if payload.content or payload.output.__class__ is not str:
+        if isinstance(payload.content, list) or isinstance(payload.output, list):
             for kind in odd_blocks(payload):
                 self._tally.add(f"unknown content block: {kind}", placed.line)
         pieces = pieces_of(placed.value)

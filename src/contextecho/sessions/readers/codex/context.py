@@ -40,8 +40,7 @@ class Context:
         self.is_sub_agent = "subagent" in source or meta.thread_source == "subagent"
         root = meta.session_id if meta.session_id != meta.id else None
         self._parent = _spawned_by(source) or meta.parent_thread_id or meta.forked_from_id or root
-        base = meta.base_instructions
-        self.system = base.text if isinstance(base, Block) else base
+        self.system = _system(meta)
 
     def meet(self, meta: Payload) -> bool:
         """Take in metadata met later; whether they are this session's own, written again."""
@@ -58,6 +57,7 @@ class Context:
         self._mode = mode.mode if isinstance(mode, Mode) else mode
         self._personality = declared.personality
         self.cwd = self.cwd or declared.cwd
+        self.system = self.system or _system(declared)
 
     def message(
         self, placed: Placed, pieces: Sequence[Piece | None], id: str | None = None
@@ -83,6 +83,12 @@ def _spawned_by(source: dict[str, object]) -> str | None:
     spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
     parent = spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
     return parent if isinstance(parent, str) else None
+
+
+def _system(payload: Payload) -> str | None:
+    """The system prompt: in the metadata, for some clients in `turn_context`."""
+    base = payload.base_instructions
+    return base.text if isinstance(base, Block) else base
 
 
 def _seconds(timestamp: datetime | None) -> float | None:

@@ -29,9 +29,10 @@ _TAG = re.compile(
          | recommended_plugins | agents\.md\ instructions\ for | permissions\ instructions
          | collaboration_mode | multi_agent_mode | model_switch | personality_spec
          | apps_instructions | skills_instructions | plugins_instructions
-         | realtime_conversation | token_budget | rollout_budget )\b [^>]*>""",
+         | realtime_conversation | token_budget | rollout_budget )\b [^>]{0,256}>""",
     re.VERBOSE | re.IGNORECASE,
 )
+_INK = re.compile(r"\S")
 _PICTURE_LABEL = re.compile(r"\s*(?:<image(?:\s[^>]*)?>|</image>|<local_image\b[^>]*>)\s*")
 _LONGEST_MARK: Final = 64
 _LONGEST_LABEL: Final = 4096
@@ -40,14 +41,14 @@ _CWD = re.compile(r"<cwd>([^<]+)</cwd>|^Current working directory: (.+)$", re.MU
 
 def split(text: str) -> Iterator[tuple[str, bool]]:
     """The parts of a text in its order, and whether each is the client's; blank ones left out."""
-    text = text.strip()
-    while text:
-        end = _end_of_injected(text)
-        if not end:
-            yield text, False
+    start, end = _next(text, 0), len(text)
+    while start < end:
+        after = _end_of_injected(text, start)
+        if not after:
+            yield text[start:].rstrip(), False
             return
-        yield text[:end].rstrip(), True
-        text = text[end:].lstrip()
+        yield text[start:after].rstrip(), True
+        start = _next(text, after)
 
 
 def is_picture_label(text: str) -> bool:
@@ -61,21 +62,27 @@ def cwd_in(text: str) -> str | None:
     return (found[1] or found[2]).strip() if found else None
 
 
-def _end_of_injected(text: str) -> int:
-    """How far the client's block reaches that the text begins with; 0 if with none."""
-    head = text[:_LONGEST_MARK].lower()
+def _next(text: str, start: int) -> int:
+    """The next position that is not blank."""
+    found = _INK.search(text, start)
+    return found.start() if found else len(text)
+
+
+def _end_of_injected(text: str, start: int) -> int:
+    """How far the client's block reaches that begins at `start`; 0 if none does."""
+    head = text[start : start + _LONGEST_MARK].lower()
     if head.startswith(_AHEAD):
-        at = text.find(REQUEST)
+        at = text.find(REQUEST, start)
         return at + len(REQUEST) if at >= 0 else len(text)
     if head.startswith(_INSTRUCTIONS):
-        return _after(text, _END_OF_INSTRUCTIONS)
+        return _after(text, start, _END_OF_INSTRUCTIONS)
     if head.startswith(_WARNINGS):
         return len(text)
-    tag = _TAG.match(text)
-    return _after(text, f"</{tag[1]}") if tag else 0
+    tag = _TAG.match(text, start)
+    return _after(text, start, f"</{tag[1]}") if tag else 0
 
 
-def _after(text: str, close: str) -> int:
+def _after(text: str, start: int, close: str) -> int:
     """Where the closing tag that begins like this ends; without one, the end of the text."""
-    found = re.compile(re.escape(close) + "[^>]*>", re.IGNORECASE).search(text)
+    found = re.compile(re.escape(close) + "[^>]{0,256}>", re.IGNORECASE).search(text, start)
     return found.end() if found else len(text)

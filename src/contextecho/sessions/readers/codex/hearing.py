@@ -17,6 +17,7 @@ from contextecho.sessions.conversation import Message, Piece
 from contextecho.sessions.readers.codex.pieces import HARNESS, HUMAN
 from contextecho.sessions.tally import Tally
 
+_MOST_WAITING: Final = 64  # an event stands beside its item, not far away
 TYPED_TWICE: Final = "typed message, said again"
 
 
@@ -41,6 +42,8 @@ class Hearing:
             return
         for _, text in self._typed:
             message = self._without(message, text)
+        if len(self._waiting) == _MOST_WAITING:
+            self._release(1)
         if self._waiting or any(piece and piece.speaker is HUMAN for piece in message.pieces):
             self._waiting.append(message)
         else:
@@ -59,7 +62,7 @@ class Hearing:
                 self._waiting[number] = rest
                 self._release(number + 1)
                 break
-        self._typed.append((kind, text))
+        self._typed = [*self._typed[-_MOST_WAITING:], (kind, text)]
         self._say(self._spoken(message), text)
 
     def flush(self) -> None:

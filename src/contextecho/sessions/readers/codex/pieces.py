@@ -124,7 +124,7 @@ def _of_reasoning(payload: Payload) -> list[Piece]:
 
 
 def _of_call(payload: Payload) -> list[Piece]:
-    given = payload.input if payload.type == "custom_tool_call" else payload.arguments
+    given = payload.arguments if payload.input is None else payload.input
     return [_call(given, payload.name, payload.call_id)]
 
 
@@ -198,7 +198,7 @@ def _written(value: Any) -> str:
 
 def _exit_code(text: str) -> int | None:
     """The exit code that the client wrote around a command's output."""
-    if text.startswith('{"output":'):
+    if text[:10] == '{"output":':
         found = _OLD_EXIT_CODE.match(text, max(text.rfind(_OLD_EXIT), 0))
     else:
         found = _EXIT.match(text)

@@ -158,6 +158,7 @@ _decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
 _decode_items: Callable[[Raw], list[Payload]] = msgspec.json.Decoder(list[Payload]).decode
 _fields = cache(msgspec.structs.fields)
 _BARE: Final = ITEMS - {"agent_message", "other"}
+_PICTURE_LISTS: Final = frozenset({"images", "local_images"})
 _BLOCK_LISTS: Final = frozenset({"content", "summary", "output"})
 
 
@@ -232,6 +233,9 @@ def _fitting(kind: type[T], value: dict[str, Any]) -> T:
             continue
         if field.name in _BLOCK_LISTS and isinstance(given, list):
             given = [_block(item) for item in given]
+        if field.name in _PICTURE_LISTS and isinstance(given, list):
+            fields[field.name] = [NOTHING] * len(given)
+            continue
         try:
             fields[field.name] = msgspec.convert(given, field.type)
         except (msgspec.ValidationError, RecursionError):

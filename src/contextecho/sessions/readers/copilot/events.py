@@ -21,6 +21,7 @@ _BLOCK = re.compile(
     r"<(current_datetime|reminder|system_reminder|skill-context|system_notification)\b[^<>]{0,200}>"
 )
 _TYPED: Final = frozenset({"", "user", "human", "cli"})
+_FROM_ANOTHER_SESSION: Final = "<cross_session_message>"
 
 
 def is_event(value: Any) -> bool:
@@ -71,13 +72,16 @@ def _user(data: dict[str, Any]) -> list[Piece]:
     attached = data.get("attachments")
     images = len(attached) if isinstance(attached, list) else 0
     words = typed(content)
+    sent = string(data, "transformedContent") or ""
     if (
         source not in _TYPED
         or data.get("isAutopilotContinuation") is True
         or data.get("agentMode") == "shell"
+        or isinstance(data.get("crossSession"), dict)
+        or typed(sent).startswith(_FROM_ANOTHER_SESSION)
         or not (words or images)
     ):
-        text = content if content.strip() else string(data, "transformedContent") or ""
+        text = content if content.strip() else sent
         return [Piece(Kind.USER, Speaker.HARNESS, text, images=images)] if text.strip() else []
     return [Piece(Kind.USER, Speaker.HUMAN, words, images=images)]
 
@@ -104,7 +108,8 @@ def _reasoning(data: dict[str, Any]) -> list[Piece]:
 
 
 def _outcome(data: dict[str, Any]) -> list[Piece]:
-    text = string(data, "result", "content") or string(data, "error", "message") or ""
+    given = string(data, "result", "content") or string(data, "result")
+    text = given or string(data, "error", "message") or ""
     result = data.get("result")
     result = result if isinstance(result, dict) else {}
     pictures = result.get("binaryResultsForLlm")

@@ -124,7 +124,9 @@ class Log:
 
     def _think(self, placed: Placed, data: dict[str, Any]) -> None:
         """Thoughts told apart from their message, before it or after it."""
-        if string(data, "content") == self._reasoning:
+        if not pieces(placed.value):
+            self._leave_out(placed, "assistant.reasoning", data)
+        elif string(data, "content") == self._reasoning:
             self._tally.add("repeated reasoning", placed.line)
         else:
             self._thoughts.append(placed)
@@ -185,7 +187,7 @@ class Log:
         self._conversation.say(self._message(placed, found))
 
     def _leave_out(self, placed: Placed, kind: str, data: dict[str, Any]) -> None:
-        if kind == "assistant.turn_end":
+        if kind == "assistant.turn_start":
             self._release()
         if kind == "session.truncation":
             self._tally.add("context truncated", placed.line)

@@ -46,7 +46,7 @@ _NAMES: Final = {
     "capabilities": "changed",
     "pending_messages": "modified",
     "tool_search": "activated",
-    "model": "call_failure call_finished",
+    "model": "call_failure call_finished message messages_snapshot model_call_started",
 }
 
 KNOWN: Final = frozenset(

@@ -158,7 +158,7 @@ def _take(placed: Placed, log: Log, facts: _Facts, tally: Tally, file: BinaryIO)
         _show(placed, record["$set"], ("$set", "messages"), log, tally, file)
     elif isinstance(record.get("id"), str):
         log.add(placed)
-    elif _is_header(record):
+    elif isinstance(record.get("sessionId"), str) and "type" not in record:
         facts.learn(record)
         _show(placed, record, ("messages",), log, tally, file)
     else:

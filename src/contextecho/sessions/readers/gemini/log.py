@@ -9,31 +9,22 @@ messages that it leaves out stay, and of those it names only the new ones are ad
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
 from contextecho.sessions.model import CompactionKind, Span
 from contextecho.sessions.placed import Placed
-from contextecho.sessions.readers.gemini.parts import call_ids, masked_ids, part_list, text_of
-from contextecho.sessions.readers.gemini.speakers import CANNED, is_summary
+from contextecho.sessions.readers.gemini.copies import Entry, Pool, entry_of
+from contextecho.sessions.readers.gemini.parts import masked_ids, part_list, text_of
 from contextecho.sessions.tally import Tally
 
 NOTICES: Final = frozenset({"info", "warning", "error"})
 TYPES: Final = NOTICES | {"user", "gemini"}
-_COMPRESSED = re.compile(r"compressed from:? (\d{1,12}|unknown) to (\d{1,12}|unknown) tokens")
-
-
-class Entry(Struct, eq=False):
-    """One message: where it entered, and where its content lies."""
-
-    line: int
-    span: Span
-    type: str
-    signature: int  # of what is said and called; 0 where that is nothing
-    abandoned: bool = False
+_TOKENS = re.compile(r"compressed from:? (\d{1,12}|unknown) to (\d{1,12}|unknown) tokens")
+_SHARES = re.compile(r"Context compressed from \d{1,3}% to \d{1,3}%")
+_NOWHERE: Final = Span(0, 0)
 
 
 class Compacted(Struct, eq=False):
@@ -44,7 +35,7 @@ class Compacted(Struct, eq=False):
     trigger: str | None = None
     tokens_before: int | None = None
     tokens_after: int | None = None
-    summarised: bool = False
+    summary: Entry | None = None
     told: bool = False  # to the human, in a notice
     kept: tuple[Entry, ...] = ()
     cleared: tuple[str, ...] = ()
@@ -58,6 +49,8 @@ class Log:
         self._tally = tally
         self._by_id: dict[str, Entry] = {}
         self._live: list[Entry] = []  # what the model is shown, and the client's notices
+        self._retired: list[Entry] = []  # what it was shown before, and was not taken back
+        self._batch: set[Entry] = set()  # what may be copies: written since the last answer
         self._answered = False
         self._last: Compacted | None = None  # the compression since which the model said nothing
         self._unsettled: Compacted | None = None  # one of which it is not known what it kept
@@ -70,84 +63,84 @@ class Log:
         if not isinstance(kind, str) or kind not in TYPES:
             self._tally.add(f"unknown record type: {kind or 'without type'}", placed.line)
             return
-        entry = self._by_id.get(message["id"])
-        if entry is not None and not entry.abandoned:
-            entry.span, entry.signature = placed.span, _signature(message)
+        known = self._by_id.get(message["id"])
+        draft = entry_of(message, placed.line, placed.span)
+        if known is not None and not known.abandoned:
+            known.span, known.whole, known.atoms = draft.span, draft.whole, draft.atoms
             return
-        self._live.append(self._begin(placed))
-        if kind == "gemini" and _said(message) not in CANNED:
-            self._answered = True
+        self._live.append(self._begin(draft, message))
+        if kind not in NOTICES:
+            self._batch.add(draft)
+        if draft.named and not draft.canned:
             self._last = self._unsettled = None
+            self._batch.clear()
 
     def rewind(self, line: int, target: str) -> None:
         """Leave behind the message of this id and all after it."""
         entry = self._by_id.get(target)
         if entry is None or entry not in self._live:
             self._tally.add("rewind to a message that is not there", line)
-        else:
-            self._abandon(self._live.index(entry))
+            return
+        begin = self._live.index(entry)
+        for left in self._live[begin:]:
+            left.abandon()
+        del self._live[begin:]
 
     def show(self, line: int, messages: list[Any], place: Callable[[], Iterator[Placed]]) -> None:
         """From here on the model is shown these messages; `place` finds where they lie."""
-        items = [message if is_message(message) else None for message in messages]
-        known = self._recognise(items)
-        old, fresh = self._live, None
-        self._live = []
-        for number, (item, entry) in enumerate(zip(items, known, strict=True)):
-            if item is None:
-                self._tally.add("not a message", line)
-                continue
-            if entry is None:
-                fresh = list(place()) if fresh is None else fresh
-                if number >= len(fresh):
-                    self._tally.add("cut document", line)
-                    break
-                entry = self._begin(Placed(line, fresh[number].span, item))
-            entry.abandoned = False
-            self._by_id[item["id"]] = entry
-            self._live.append(entry)
-        self._leave_out(old, {entry for entry in known if entry is not None})
-        self._mask(line, [item for item in items if item is not None])
+        items = [message for message in messages if is_message(message)]
+        for _ in range(len(messages) - len(items)):
+            self._tally.add("not a message", line)
+        new = {item["id"]: item for item in items if item["id"] not in self._by_id}
+        drafts = {id: entry_of(item, line, _NOWHERE) for id, item in new.items()}
+        found = [self._by_id.get(item["id"]) or drafts[item["id"]] for item in items]
+        self._copy_and_leave(list(dict.fromkeys(found)), set(drafts.values()))
+        self._by_id |= drafts
+        said = [id for id, draft in drafts.items() if draft.copy_of is None]
+        spans = _spans(place()) if said else {}
+        for id in said:
+            drafts[id].span = spans.get(id, _NOWHERE)
+            self._begin(drafts[id], new[id])
+        self._settle(line, [name for item in items for name in masked_ids(item)])
 
     def patch(self, line: int, patch: dict[str, Any]) -> None:
         """Change parts of messages, or take messages away, in what the model is shown."""
         changed = [item for item in _list(patch.get("updates", [patch])) if is_named(item)]
-        if changed and not self._mask(line, changed):
-            self._tally.add("later change of a message", line)
         names = [name for name in _list(patch.get("removeIds")) if isinstance(name, str)]
         removed = {self._by_id[name] for name in names if name in self._by_id}
         if removed:
-            old = self._live
-            self._live = [entry for entry in old if entry not in removed]
-            self._leave_out(old, set(self._live))
+            self._copy_and_leave([entry for entry in self._live if entry not in removed], set())
+        masked = [name for item in changed for name in masked_ids(item)]
+        if changed and not masked:
+            self._tally.add("later change of a message", line)
+        self._settle(line, masked)
 
-    def _begin(self, placed: Placed) -> Entry:
+    def _begin(self, entry: Entry, message: dict[str, Any]) -> Entry:
         """Add a message that was not there."""
-        message = placed.value
         text = _said(message)
-        self._note_compression(placed.line, message["type"], text)
-        entry = Entry(placed.line, placed.span, message["type"], _signature(message))
+        self._note_compression(entry, text)
+        self._answered = self._answered or (entry.type == "gemini" and not entry.canned)
         self._by_id[message["id"]] = entry
         self.said.append(entry)
         return entry
 
-    def _note_compression(self, line: int, type: str, text: str) -> None:
+    def _note_compression(self, entry: Entry, text: str) -> None:
         """Note the compression of which this message is the news or the summary."""
-        told = _COMPRESSED.search(text) if type == "info" else None
+        told = (_TOKENS.search(text) or _SHARES.search(text)) if entry.type == "info" else None
+        line, here = entry.line, self._last
         if told:
-            here = self._last
             if here is None or here.told:
                 here = self._compact(Compacted(line, CompactionKind.FULL))
             here.told = True
-            here.trigger = "auto" if "compressed context will be sent" in text else "manual"
-            before, after = (int(found) if found.isdigit() else None for found in told.groups())
+            manual = text.startswith("Chat history compressed")
+            here.trigger = "manual" if manual else "auto"
+            before, after = (int(n) if n.isdigit() else None for n in told.groups() or ("", ""))
             here.tokens_before, here.tokens_after = before, after
-        elif type == "user" and is_summary(text):
-            here = self._last
-            if here is None or here.summarised:
+        elif entry.summary:
+            if here is None or here.summary is not None:
                 kind = CompactionKind.FULL if self._answered else CompactionKind.CONTINUATION
                 here = self._compact(Compacted(line, kind))
-            here.summarised = True
+            here.summary = entry
             self._unsettled = here
 
     def _compact(self, here: Compacted) -> Compacted:
@@ -155,49 +148,60 @@ class Log:
         self._last = here
         return here
 
-    def _recognise(self, items: Sequence[dict[str, Any] | None]) -> list[Entry | None]:
-        """For each message the one that it is: by its id, or a copy of one by what it says."""
-        known = [self._by_id.get(item["id"]) if item is not None else None for item in items]
-        claimed = set(known)
-        alike: dict[int, deque[Entry]] = defaultdict(deque)
-        for entry in self._live:
-            if entry.signature and entry not in claimed:
-                alike[entry.signature].append(entry)
-        for number, item in enumerate(items):
-            if item is not None and known[number] is None:
-                copies = alike.get(_signature(item))
-                known[number] = copies.popleft() if copies else None
-        return known
+    def _copy_and_leave(self, shown: list[Entry], drafts: set[Entry]) -> None:
+        """Find the copies in what is shown now, and see what became of all that was."""
+        old, staying = self._live, set(shown)
+        new = {entry: None for entry in shown if entry in drafts or entry in self._batch}
+        gone = [entry for entry in old if entry not in staying and entry.type not in NOTICES]
+        anew = all(e in drafts or e in self._batch or e.led or e.type in NOTICES for e in shown)
+        taken = [*gone, *(reversed(self._retired) if anew else ())]
+        pool = Pool(entry for entry in taken if not entry.abandoned)
+        for entry in new:
+            sources = pool.sources_of(entry)
+            if sources is not None:
+                entry.copy_of = tuple(dict.fromkeys(o for e in sources for o in e.originals))
+                staying.update(sources)
+        for entry in shown:
+            entry.abandoned = False
+        self._live = shown
+        self._batch.clear()
+        self._forget_copied_summary()
+        brings = any(e.summary and e.copy_of is None for e in drafts)
+        if self._unsettled is None and not brings:
+            self._take_back([entry for entry in old if entry not in new], staying)
+        self._retired += [entry for entry in gone if not entry.abandoned]
 
-    def _leave_out(self, old: Sequence[Entry], staying: Collection[Entry]) -> None:
-        """Of the messages shown until now only some stay."""
-        if self._unsettled is not None:
-            self._unsettled.kept = tuple(
-                entry for entry in old if entry in staying and entry.type not in NOTICES
-            )
-            self._unsettled = None
-            return
+    def _forget_copied_summary(self) -> None:
+        """A summary that was only written down again is no compression."""
+        here = self._unsettled
+        if here is not None and here.summary is not None and here.summary.copy_of is not None:
+            self.said.remove(here)
+            self._unsettled = self._last = None
+
+    def _take_back(self, old: Sequence[Entry], staying: set[Entry]) -> None:
+        """What is gone from the end, from a prompt on, was taken back."""
         begin = len(old)
         while begin and (old[begin - 1].type in NOTICES or old[begin - 1] not in staying):
             begin -= 1
-        tail = range(begin, len(old))
-        first = next((number for number in tail if old[number].type == "user"), len(old))
-        for entry in old[first:]:
-            entry.abandoned = True
+        tail = [entry for entry in old[begin:] if not entry.led and entry.type not in NOTICES]
+        first = next((n for n, entry in enumerate(tail) if entry.type == "user"), len(tail))
+        for entry in tail[first:]:
+            entry.abandon()
 
-    def _abandon(self, begin: int) -> None:
-        for entry in self._live[begin:]:
-            entry.abandoned = True
-        del self._live[begin:]
-
-    def _mask(self, line: int, messages: Sequence[dict[str, Any]]) -> bool:
-        """Note the results that the client took out of the context; whether there are any."""
-        found = dict.fromkeys(name for message in messages for name in masked_ids(message))
-        fresh = tuple(name for name in found if name not in self._masked)
+    def _settle(self, line: int, masked: Sequence[str]) -> None:
+        """Note what a compression kept, and which results are masked now."""
+        here = self._unsettled
+        if here is not None:
+            shown = [e for e in self._live if e.type not in NOTICES]
+            kept = dict.fromkeys(original for entry in shown for original in entry.originals)
+            ours = (e for e in kept if not (e.led or e.summary or e.canned))
+            here.kept = tuple(entry for entry in ours if entry.line < here.line)
+            self._unsettled = None
+        names = dict.fromkeys([*(name for e in self._live for name in e.masked), *masked])
+        fresh = tuple(name for name in names if name not in self._masked)
         if fresh:
             self._masked.update(fresh)
             self.said.append(Compacted(line, CompactionKind.MICRO, cleared=fresh))
-        return bool(found)
 
 
 def is_named(value: Any) -> bool:
@@ -214,10 +218,9 @@ def _said(message: dict[str, Any]) -> str:
     return text_of(part_list(message.get("content"))).strip()
 
 
-def _signature(message: dict[str, Any]) -> int:
-    """Equal for messages that say and call the same; 0 for one that does neither."""
-    said, calls = _said(message), tuple(sorted(set(call_ids(message))))
-    return hash((message["type"], said, calls)) if said or calls else 0
+def _spans(found: Iterator[Placed]) -> dict[str, Span]:
+    """Where the messages of a list lie, by id."""
+    return {placed.value["id"]: placed.span for placed in found if is_named(placed.value)}
 
 
 def _list(value: Any) -> list[Any]:

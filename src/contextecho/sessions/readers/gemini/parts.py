@@ -51,7 +51,8 @@ def answer(parts: Sequence[dict[str, Any]], thoughts: Sequence[str] = ()) -> lis
     calls = [_item(part, "functionCall") for part in spoken if "functionCall" in part]
     images = _media(spoken)
     canned = text.strip() in CANNED and not calls
-    found = [Piece(Kind.THINKING, Speaker.MODEL, thought) for thought in heard if thought.strip()]
+    heard = [thought for thought in heard if thought.strip() and thought.strip() not in CANNED]
+    found = [Piece(Kind.THINKING, Speaker.MODEL, thought) for thought in heard]
     if text.strip() or images:
         by, final = (Speaker.HARNESS, False) if canned else (Speaker.MODEL, None)
         found.append(Piece(Kind.ASSISTANT, by, text, images=images, final=final))
@@ -137,7 +138,7 @@ def _outcome(call: dict[str, Any]) -> list[Piece]:
     if not own and (not text or responses):
         return []
     response = own[0] if own else {"response": {"output": text}}
-    failed = call.get("status") in _FAILED
+    failed = _string(call, "status") in _FAILED
     images = _media(parts) if len(responses) < 2 else 0
     result = _result(response, call=call, failed=failed, images=images)
     return [result, *(speak(text, None, beside_results=True) if own else [])]

@@ -27,6 +27,8 @@ CANNED: Final = frozenset(
         "Got it. Thanks for the additional context!",
         "Got it. Thanks for the context!",
         "Binary content received.",
+        "Binary content received. Proceeding with analysis.",
+        "[The previous response was interrupted before it completed.]",
     }
 )
 """Answers that the client writes in the model's name."""

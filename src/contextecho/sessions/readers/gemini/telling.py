@@ -18,7 +18,8 @@ from contextecho.sessions.conversation import Conversation, Message, Piece
 from contextecho.sessions.instants import instant
 from contextecho.sessions.model import CompactionKind, Kind, Span, Speaker
 from contextecho.sessions.placed import Placed
-from contextecho.sessions.readers.gemini.log import NOTICES, Compacted, Entry
+from contextecho.sessions.readers.gemini.copies import Entry
+from contextecho.sessions.readers.gemini.log import NOTICES, Compacted
 from contextecho.sessions.readers.gemini.parts import (
     borrowed_thoughts,
     part_list,
@@ -66,6 +67,9 @@ class Telling:
         """Say what a record of the client's holds."""
         if entry.type in NOTICES:
             self._conversation.tally.add("client notice", entry.line)
+            return
+        if entry.copy_of is not None:
+            self._conversation.tally.add("repeated message", entry.line)
             return
         for _ in range(borrowed_thoughts(message)):
             self._conversation.tally.add("thought of the next message", entry.line)

@@ -21,6 +21,14 @@ from contextecho.sessions.model import Session, Sidechain, Span
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.opencode.pieces import Values
 from contextecho.sessions.readers.opencode.rows import NumberedSource, changed
+from contextecho.sessions.readers.opencode.stored import (
+    Form,
+    InParts,
+    Stored,
+    Whole,
+    as_bytes,
+    as_text,
+)
 from contextecho.sessions.readers.opencode.thread import Thread, model_of
 from contextecho.untrusted import one_line
 
@@ -28,59 +36,84 @@ if TYPE_CHECKING:
     import sqlite3
 
 _WAIT_SECONDS: Final = 5.0  # for a client that is just writing
-_TABLES: Final = """
-    SELECT count(*) FROM sqlite_master
-    WHERE type = 'table' AND name IN ('session', 'message', 'part') AND sql LIKE 'CREATE TABLE%'
-"""
-_MEMBERS: Final = """
-    SELECT id FROM session WHERE (parent_id IS NULL OR parent_id NOT IN (SELECT id FROM session))
-    AND EXISTS (SELECT 1 FROM message WHERE session_id = session.id)
-    ORDER BY time_updated DESC, id
-"""
-# Ids are read as bytes, and compared as what they are in the table.
-_MESSAGES: Final = """
-    SELECT id, data FROM message WHERE session_id = CAST(? AS TEXT) ORDER BY time_created, id
-"""
-_MESSAGE: Final = "SELECT data FROM message WHERE id = CAST(? AS TEXT)"
-_PARTS: Final = "SELECT id, data FROM part WHERE message_id = CAST(? AS TEXT) ORDER BY id"
-_CHILDREN: Final = "SELECT id FROM session WHERE parent_id = ? ORDER BY time_created, id"
+_FORMS: Final[tuple[Form, ...]] = (InParts(), Whole())
+_SESSIONS: Final = ("session", "session_v2")
+_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+
+
+class _Database:
+    """An open database of OpenCode, in a transaction that reads."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        tables = {as_text(name) for (name,) in connection.execute(_TABLES)}
+        self._sessions = [table for table in _SESSIONS if table in tables]
+        self.forms = [form for form in _FORMS if tables >= form.TABLES]
+        if not self._sessions or not self.forms:
+            raise SessionError("has not the tables of an OpenCode database", where=str(path))
+
+    def sessions(self) -> dict[str, dict[str, Any]]:
+        """Every session's record, by its id, as an export has it; `updated` is a time in ms."""
+        found = {}
+        for table in self._sessions:
+            cursor = self.connection.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                record = _record(dict(zip(names, row, strict=True)))
+                found[record["id"]] = record
+        return found
+
+    def form_of(self, session: str) -> tuple[Form, list[Any]]:
+        """How the messages of a session are kept, and their ids."""
+        forms = ((form, form.ids(self.connection, session)) for form in self.forms)
+        return next(((form, ids) for form, ids in forms if ids), (self.forms[0], []))
 
 
 def database_members(path: Path) -> list[str]:
     """The ids of the sessions, the newest first, without those of sub-agents.
 
-    Raises `SessionError` for one without a conversation.
+    Raises `SessionError` for a database without a conversation.
     """
     with _reading(path) as database:
-        found = [_word(id) for (id,) in database.execute(_MEMBERS)]
+        sessions = database.sessions()
+        found = [
+            id
+            for id, record in sessions.items()
+            if record["parentID"] not in sessions and database.form_of(id)[1]
+        ]
     if not found:
         raise SessionError("holds no conversation: no session has a message", where=str(path))
-    return found
+    return sorted(found, key=lambda id: (-sessions[id]["updated"], id))
 
 
 def read_database_member(path: Path, member: str) -> Session:
     """Index one session, a sub-agent's too. Raises `SessionError`."""
-    source = DatabaseSource(path)
     with _reading(path) as database:
-        info = _session_info(database, path, member)
-        thread = Thread(info)
-        for number, (id, data) in enumerate(database.execute(_MESSAGES, (member,)), 1):
-            parts = database.execute(_PARTS, (id,)).fetchall()
-            source.add(id, data, parts)
-            value, broken = _value(id, data, parts)
+        sessions = database.sessions()
+        if member not in sessions:
+            raise SessionError("holds no such session", where=f"{path}#{member}")
+        thread = Thread(sessions[member])
+        form, ids = database.form_of(member)
+        source = DatabaseSource(path, form)
+        for number, id in enumerate(ids, 1):
+            stored = form.stored(database.connection, id) or ()
+            source.add(id, stored)
+            value, broken = form.value(id, stored)
             for _ in range(broken):
                 thread.conversation.tally.add("broken row of a part", number)
             thread.take(Placed(number, Span(number, 0), value))
-        sidechains = list(_sidechains(database, path, member))
+        children = [id for id, record in sessions.items() if record["parentID"] == member]
+        sidechains = [_sidechain(database, path, child) for child in children]
     return thread.session(path, bytes=source.size, source=source, sidechains=sidechains)
 
 
 class DatabaseSource(NumberedSource):
     """Loads messages by their ids."""
 
-    def __init__(self, path: Path) -> None:
-        """`path` is the database."""
+    def __init__(self, path: Path, form: Form) -> None:
+        """`path` is the database, `form` how it keeps the session's messages."""
         super().__init__(path)
+        self._form = form
         self._ids: list[Any] = []
         self._digests: list[bytes] = []
         self.size = 0  # of the rows, in bytes
@@ -96,38 +129,36 @@ class DatabaseSource(NumberedSource):
         digest = hashlib.sha256()
         with _reading(self._path) as database:
             for number in range(1, self.count + 1):
-                data, parts = self._unchanged(database, number)
-                for content in (data, *(data for _, data in parts)):
-                    digest.update(_bytes(content))
+                for content in self._unchanged(database, number):
+                    digest.update(content)
         return digest.hexdigest()
 
-    def add(self, id: Any, data: Any, parts: list[tuple[Any, Any]]) -> None:
+    def add(self, id: Any, stored: Stored) -> None:
         """Remember the rows of the next message."""
         self._ids.append(id)
-        self._digests.append(_digest(data, parts))
-        self.size += sum(len(_bytes(content)) for content in (data, *(d for _, d in parts)))
+        self._digests.append(_digest(stored))
+        self.size += sum(map(len, stored))
 
     @contextmanager
     def loading(self) -> Iterator[Callable[[int], dict[str, Any]]]:
         """Gives a message for its number. Raises `SessionError` when it is not the same."""
         with _reading(self._path) as database:
-            yield lambda number: _value(self._ids[number - 1], *self._unchanged(database, number))[
-                0
-            ]
 
-    def _unchanged(
-        self, database: sqlite3.Connection, number: int
-    ) -> tuple[Any, list[tuple[Any, Any]]]:
-        id = self._ids[number - 1]
-        row = database.execute(_MESSAGE, (id,)).fetchone()
-        parts = database.execute(_PARTS, (id,)).fetchall()
-        if row is None or _digest(row[0], parts) != self._digests[number - 1]:
+            def load(number: int) -> dict[str, Any]:
+                stored = self._unchanged(database, number)
+                return self._form.value(self._ids[number - 1], stored)[0]
+
+            yield load
+
+    def _unchanged(self, database: _Database, number: int) -> Stored:
+        stored = self._form.stored(database.connection, self._ids[number - 1])
+        if stored is None or _digest(stored) != self._digests[number - 1]:
             raise changed(self._path)
-        return row[0], parts
+        return stored
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def _reading(path: Path) -> Iterator[_Database]:
     """A transaction that reads. Raises `SessionError` for a database that cannot be read."""
     import sqlite3
 
@@ -135,14 +166,9 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     in_use = log.exists() and log.stat().st_size > 0
     before = path.stat().st_mtime_ns
     try:
-        with closing(_open(path, immutable=not in_use)) as database:
-            if database.execute(_TABLES).fetchone()[0] != 3:
-                raise SessionError(
-                    "is no database of OpenCode: tables session, message and part are wanted",
-                    where=str(path),
-                )
-            yield database
-    except sqlite3.Error as error:
+        with closing(_open(path, immutable=not in_use)) as connection:
+            yield _Database(connection, path)
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: of a column's name
         raise SessionError(
             f"cannot be read as a database: {one_line(str(error))}",
             where=str(path),
@@ -156,63 +182,44 @@ def _open(path: Path, *, immutable: bool) -> sqlite3.Connection:
     """Open for reading only, in a transaction: what is read is of one moment."""
     import sqlite3
 
-    database = sqlite3.connect(
+    connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro&immutable={immutable:d}",
         uri=True,
         isolation_level=None,
         timeout=_WAIT_SECONDS,
     )
-    database.text_factory = bytes  # what is no UTF-8 is ours to mend
+    connection.text_factory = bytes  # what is no UTF-8 is ours to mend
     for statement in ("PRAGMA query_only = 1", "PRAGMA trusted_schema = 0", "BEGIN"):
-        database.execute(statement)
-    return database
+        connection.execute(statement)
+    return connection
 
 
-def _session_info(database: sqlite3.Connection, path: Path, member: str) -> dict[str, Any]:
-    """The session's record as an export has it."""
-    cursor = database.execute("SELECT * FROM session WHERE id = ?", (member,))
-    row = cursor.fetchone()
-    if row is None:
-        raise SessionError("holds no such session", where=f"{path}#{member}")
-    columns = dict(zip((column[0] for column in cursor.description), row, strict=True))
-    named = {"directory": "directory", "version": "version", "parentID": "parent_id"}
-    info = {key: _word(columns.get(column)) for key, column in named.items()}
-    return {"id": member, "revert": decode_json(_bytes(columns.get("revert"))), **info}
+def _record(columns: Values) -> dict[str, Any]:
+    """A session's row as its record; a column that a client does not have is empty."""
+    named = {"id": "id", "directory": "directory", "version": "version", "parentID": "parent_id"}
+    texts = {key: as_text(columns.get(column)) for key, column in named.items()}
+    updated = columns.get("time_updated")
+    revert = decode_json(as_bytes(columns.get("revert")))
+    return {
+        **texts,
+        "revert": revert,
+        "updated": updated if isinstance(updated, int | float) else 0,
+    }
 
 
-def _sidechains(database: sqlite3.Connection, path: Path, member: str) -> Iterator[Sidechain]:
-    """The sub-agents that the session started."""
-    for (child,) in database.execute(_CHILDREN, (member,)).fetchall():
-        infos = [decode_json(_bytes(data)) for _, data in database.execute(_MESSAGES, (child,))]
-        answers = (i for i in infos if isinstance(i, dict) and i.get("role") == "assistant")
-        models = dict.fromkeys(filter(None, map(model_of, answers)))
-        yield Sidechain(agent_id=_word(child), path=path, records=len(infos), models=tuple(models))
+def _sidechain(database: _Database, path: Path, child: str) -> Sidechain:
+    """A sub-agent that the session started."""
+    form, ids = database.form_of(child)
+    rows = (form.stored(database.connection, id) or () for id in ids)
+    infos = (form.value(id, stored)[0]["info"] for id, stored in zip(ids, rows, strict=True))
+    models = dict.fromkeys(model_of(info) for info in infos if info.get("role") == "assistant")
+    return Sidechain(
+        agent_id=child, path=path, records=len(ids), models=tuple(filter(None, models))
+    )
 
 
-def _value(id: Any, data: Any, parts: list[tuple[Any, Any]]) -> tuple[dict[str, Any], int]:
-    """A message with its parts, as an export has it, and how many parts are broken."""
-    info = decode_json(_bytes(data))
-    read = [(part, decode_json(_bytes(content))) for part, content in parts]
-    whole = [_with_id(part, value) for part, value in read if isinstance(value, dict)]
-    info = _with_id(id, info) if isinstance(info, dict) else {}
-    return {"info": info, "parts": whole}, len(parts) - len(whole)
-
-
-def _with_id(id: Any, value: Values) -> dict[str, Any]:
-    return {"id": _word(id), **value}
-
-
-def _digest(data: Any, parts: list[tuple[Any, Any]]) -> bytes:
-    digest = hashlib.blake2b(_bytes(data), digest_size=8)
-    for id, content in parts:
-        digest.update(b"\x00" + _bytes(id) + b"\x00" + _bytes(content))
+def _digest(stored: Stored) -> bytes:
+    digest = hashlib.blake2b(digest_size=8)
+    for content in stored:
+        digest.update(b"%d " % len(content) + content)
     return digest.digest()
-
-
-def _bytes(value: Any) -> bytes:
-    """The bytes of a text or blob, and none of a number or nothing."""
-    return value if isinstance(value, bytes) else b""
-
-
-def _word(value: Any) -> str:
-    return _bytes(value).decode("utf-8", "replace")

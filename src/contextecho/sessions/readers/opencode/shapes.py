@@ -14,9 +14,9 @@ from contextecho.sessions.jsontext import members, value_at
 from contextecho.sessions.readers.opencode.pieces import PARTS
 
 _MAGIC: Final = b"SQLite format 3\x00"
-_TABLES: Final = tuple(
-    re.compile(rb"CREATE TABLE\s+[`\"\[]?" + name + rb"[`\"\]]?\s*\(", re.IGNORECASE)
-    for name in (b"session", b"message", b"part")
+_TABLE: Final = re.compile(
+    rb"CREATE TABLE\s+[`\"\[]?(session|session_v2|message|part|session_message)[`\"\]]?\s*\(",
+    re.IGNORECASE,
 )
 _TIME: Final = re.compile(rb'"time"\s*:')
 """A key that every record of OpenCode has, and the first bytes of few other files."""
@@ -36,7 +36,7 @@ class Shape(Enum):
 def shape_of(head: bytes) -> Shape | None:
     """The shape of a file that begins like this, or `None` if it is not OpenCode's."""
     if head.startswith(_MAGIC):
-        return Shape.DATABASE if all(table.search(head) for table in _TABLES) else None
+        return Shape.DATABASE if _has_sessions(set(_TABLE.findall(head))) else None
     if not _TIME.search(head):
         return None
     text = head.decode("utf-8", "surrogateescape")
@@ -45,6 +45,12 @@ def shape_of(head: bytes) -> Shape | None:
         return None
     starts = _starts(text, begin)
     return _of_document(text, starts) or _of_record(_values(text, starts))
+
+
+def _has_sessions(tables: set[bytes]) -> bool:
+    """Whether these are tables of sessions and of their messages."""
+    messages = {b"message", b"part"} <= tables or b"session_message" in tables
+    return messages and not tables.isdisjoint({b"session", b"session_v2"})
 
 
 def _of_document(text: str, starts: dict[str, int]) -> Shape | None:

@@ -55,7 +55,7 @@ class Thread:
         self._info = info
         self._version = text_in(info, "version") or None
         self._line = 0
-        self._tokens: int | None = None  # in the context at the model's last message
+        self._measured: Values = {}  # the model's last message of which the tokens were counted
         self._turns_from: dict[str, int] = {}  # message -> its first turn
         self._request: tuple[int, Values] | None = None  # for a compaction: line and part
         self._words: tuple[str, ...] = ()  # of the human's last message
@@ -126,8 +126,8 @@ class Thread:
         )
         if by_client:
             pieces = [replace(piece, kind=Kind.USER, speaker=Speaker.HARNESS) for piece in pieces]
-        else:
-            self._tokens = _tokens(info) or self._tokens
+        elif _inside(info, "tokens").get("output"):
+            self._measured = info
         self._say(placed, pieces, text_in(info, "mode") or text_in(info, "agent"))
         self._pruned += [(when, call) for part in parts for when, call in _cleared(part)]
         for part in parts:
@@ -163,11 +163,12 @@ class Thread:
             self._request = self._request or (placed.line, {})
             self._give_up_request()
             return
-        line, request = self._request or (placed.line, {})
+        # Later clients keep the request in the summary's own message.
+        line, request = self._request or (placed.line, info)
         self._request = None
         auto = request.get("auto")
         trigger = {True: "auto", False: "manual"}.get(auto) if isinstance(auto, bool) else None
-        self.conversation.compact(line, trigger=trigger, tokens_before=self._tokens)
+        self.conversation.compact(line, trigger=trigger, tokens_before=_tokens(self._measured))
         self._keep_tail(text_in(request, "tail_start_id"), placed.line)
         if any(part.get("type") == "reasoning" for part in parts_of(placed.value)):
             self.conversation.tally.add("thinking behind a summary", placed.line)

@@ -7,6 +7,7 @@ files last asked about is kept, because each of its conversations asks for it ag
 
 from __future__ import annotations
 
+import json
 import re
 from array import array
 from collections.abc import Iterator
@@ -28,8 +29,9 @@ _LONGEST_NAME: Final = 100
 _MARK: Final = "<|im_start|>"
 _LIST: Final = re.compile(rb'"conversations"\s*:\s*\[')
 _TEXT: Final = re.compile(rb'"text"\s*:\s*"<\|im_start\|>')
-# A whole string, or a mark; a quote alone begins a string that goes on beyond the buffer.
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)
+_CUT_WITHIN: Final = 16  # characters before the end in which an error may be only a cut
+_NESTED: Final = 900  # characters that nesting too deep to parse has at least
+_scan = json.JSONDecoder(strict=False).raw_decode
 
 
 class Layout(Enum):
@@ -125,34 +127,34 @@ def _records(file: BinaryIO, end: int, layout: Layout) -> Iterator[tuple[int, in
 def array_elements(file: BinaryIO, end: int) -> Iterator[tuple[int, int, bytes]]:
     """(number, offset, bytes) of each object in an array that is never held as a whole.
 
-    The last one may be cut.
+    A broken one, and a last one that was cut, are given as far as they go.
     """
-    buffer, base = b"", 0  # what is held, and where it begins
-    at, depth, number = 0, 0, 0
-    begin: int | None = None  # of the object that we are in
+    buffer, base, number = b"", 0, 0
     while chunk := file.read(min(max(_CHUNK, len(buffer)), end - base - len(buffer))):
         buffer += chunk
-        for token in _TOKEN.finditer(buffer, at):
-            mark = token[0]
-            if mark == b'"':
-                break
-            at = token.end()
-            if mark in (b"[", b"{"):
-                begin = token.start() if depth == 1 else begin
-                depth += 1
-            elif mark in (b"]", b"}"):
-                depth -= 1
-                if depth == 1 and begin is not None:
-                    number += 1
-                    yield number, base + begin, buffer[begin:at]
-                    begin = None
-                if depth <= 0:
-                    return
-        kept = at if begin is None else begin
-        buffer, base, at = buffer[kept:], base + kept, at - kept
-        begin = None if begin is None else 0
-    if begin is not None:
+        text = buffer.decode("latin-1")  # a character a byte: enough to find where objects end
+        begin = text.find("{")
+        while begin >= 0 and (stop := _end_of(text, begin)) is not None:
+            number += 1
+            yield number, base + begin, buffer[begin:stop]
+            begin = text.find("{", stop)
+        kept = len(buffer) if begin < 0 else begin
+        buffer, base = buffer[kept:], base + kept
+    if buffer:
         yield number + 1, base, buffer
+
+
+def _end_of(text: str, begin: int) -> int | None:
+    """Where an object ends, or where it is broken; `None` if it may go on beyond the text."""
+    try:
+        return _scan(text, begin)[1]
+    except RecursionError:
+        return min(begin + _NESTED, len(text))
+    except json.JSONDecodeError as error:
+        cut = error.msg.startswith("Unterminated") or error.pos >= len(text) - _CUT_WITHIN
+        return None if cut else max(error.pos, begin + 1)
+    except ValueError:  # an integer of thousands of digits
+        return begin + 1
 
 
 def _look_at(data: bytes) -> tuple[bool, str | None]:

@@ -1,0 +1,146 @@
+"""`scan` over folders and files of several clients: one table, one document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextecho.cli.main import main
+from contextecho.cli.scan.screening import screen_all
+from sessions.building import assistant, line, user
+
+
+def chat(words: str) -> dict[str, Any]:
+    said = [{"role": "user", "content": words}, {"role": "assistant", "content": words}]
+    return {"messages": said}
+
+
+def drifting(exchanges: int = 40) -> bytes:
+    """Short answers that become long ones half-way."""
+    said = [
+        (user(f"Step {n}."), assistant("Done. " * (1 if n < exchanges / 2 else 20)))
+        for n in range(exchanges)
+    ]
+    return b"".join(line(row) for pair in said for row in pair)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Two clients' folders with all that may lie in them."""
+    claude = tmp_path / "claude" / "projects" / "-w"
+    claude.mkdir(parents=True)
+    (claude / "short.jsonl").write_bytes(line(user("a")) + line(assistant("b")))
+    (claude / "drifting.jsonl").write_bytes(drifting())
+    aside = line(user("a", isSidechain=True)) + line(assistant("b", isSidechain=True))
+    (claude / "agent-1.jsonl").write_bytes(aside)
+    (claude / "history.jsonl").write_bytes(b'{"display": "x"}\n')
+    (claude / "settings.json").write_bytes(b'{"cleanupPeriodDays": 9}')
+    (claude / "notes.json").write_bytes(b"[1, 2]")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "many.jsonl").write_bytes(b"".join(line(chat(word)) for word in "abc"))
+    (other / "one.json").write_text(json.dumps(chat("x")))
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main(["scan", *map(str, words)])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return code, *capsys.readouterr()
+
+
+def test_folders_of_several_clients_give_one_table_the_most_to_show_first(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    code, out, err = run(capsys, tree / "claude", tree / "other")
+    heads, first, *rows = [row.split("\t") for row in out.splitlines()]
+    assert code == 0
+    assert heads[:2] == ["screen", "format"]
+    drifted = str(tree / "claude/projects/-w/drifting.jsonl")
+    assert first == ["worth probing", "claude-code", "40", "40", "0", "chars", "claude-x", drifted]
+    names = [row[-1] for row in rows if row[0] == "too short to tell"]
+    assert names == [
+        str(tree / name)
+        for name in (
+            "claude/projects/-w/short.jsonl",
+            *(f"other/many.jsonl#{n}" for n in (1, 2, 3)),
+            "other/one.json",
+        )
+    ]
+    assert out.splitlines()[-2].startswith("not read\t")
+    assert "history.jsonl" in out.splitlines()[-2]
+    assert out.splitlines()[-1].startswith("6 sessions read, 1 file not;")
+    assert err.splitlines() == [
+        "1 session of sub-agents left out: part of those that started them",
+        f"Next: contextecho plan {drifted} --target local",
+    ]
+
+
+def test_the_document_is_in_the_order_of_the_files(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    _, out, _ = run(capsys, tree / "other", tree / "claude", "--json")
+    document = json.loads(out)
+    assert [Path(screen["path"]).name for screen in document["sessions"]] == [
+        *(f"many.jsonl#{n}" for n in (1, 2, 3)),
+        "one.json",
+        "drifting.jsonl",
+        "short.jsonl",
+    ]
+    assert [Path(item["path"]).name for item in document["unread"]] == ["history.jsonl"]
+
+
+def test_two_processes_find_what_one_finds(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = screen_all([tree], on_unread=print, processes=1)
+    monkeypatch.setattr("contextecho.processes._LEAST_SPREAD", 0)
+    together = screen_all([tree], on_unread=print, processes=2)
+    assert together.screens == alone.screens
+    assert len(alone.screens) == 6
+    assert list(map(str, together.unread)) == list(map(str, alone.unread))
+    assert (together.sub_agents, alone.sub_agents) == (1, 1)
+
+
+def test_a_named_file_is_screened_whatever_its_name_and_only_once(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    odd = tree / "other" / "session.txt"
+    odd.write_bytes(drifting())
+    code, out, _ = run(capsys, odd, odd, tree / "other", tree / "other" / "one.json", "--json")
+    names = [Path(screen["path"]).name for screen in json.loads(out)["sessions"]]
+    assert code == 0
+    assert names == ["session.txt", *(f"many.jsonl#{n}" for n in (1, 2, 3)), "one.json"]
+
+
+def test_one_session_of_several_is_shown_in_full(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    code, out, _ = run(capsys, f"{tree}/other/many.jsonl#2")
+    assert code == 0
+    assert out.splitlines()[0] == f"{tree}/other/many.jsonl#2"
+    assert run(capsys, f"{tree}/other/many.jsonl#9")[0] == 2
+
+
+def test_a_sub_agents_file_that_is_named_is_refused_with_the_reason(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    code, out, err = run(capsys, tree / "claude/projects/-w/agent-1.jsonl")
+    assert (code, out) == (2, "")
+    assert "holds only a sub-agent's conversation" in err
+
+
+def test_a_missing_file_among_others_is_named_and_stops_nothing(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    code, out, _ = run(capsys, tree / "gone.jsonl", tree / "other", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert len(document["sessions"]) == 4
+    assert document["unread"] == [
+        {"path": str(tree / "gone.jsonl"), "reason": "cannot be read: no such file or directory"}
+    ]
