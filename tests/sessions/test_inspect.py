@@ -267,6 +267,17 @@ def test_tools_run_by_the_provider_and_content_of_unknown_type(tmp_path: Path) -
     assert [(s.reason, s.lines) for s in session.skipped] == [("unknown content type: data", (2,))]
 
 
+def test_reasoning_of_older_logs_is_a_field_of_the_message(tmp_path: Path) -> None:
+    """`ChatMessageAssistant.reasoning` of `inspect_ai` 0.3.64; its logs are packed by deflate."""
+    old = assistant("I look.", "a1", reasoning="I need ls.")
+    session = read_session(write_eval(tmp_path / "log", sample(user("a"), old), method=DEFLATED))
+    assert said(session)[1:] == [
+        ("thinking", "model", "I need ls."),
+        ("assistant", "model", "I look."),
+    ]
+    assert session.steps == 1
+
+
 def test_numbers_and_characters_that_json_does_not_know(tmp_path: Path) -> None:
     text = json.dumps(sample(user("a"), assistant("half \ud83d"), scores={"x": float("nan")}))
     path = tmp_path / "log.eval"

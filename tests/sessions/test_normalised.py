@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -291,6 +291,18 @@ def test_an_inspect_log_holds_the_conversation(tmp_path: Path, name: str) -> Non
         for s in (session, read)
     ]
     assert texts[0] == texts[1]
+
+
+@QUIET
+@given(st.lists(records, max_size=8))
+def test_a_log_of_any_session_is_json_and_counts_the_same(tmp_path: Path, made: list[Any]) -> None:
+    session = read_session(write(tmp_path, chained([user("a"), *made, assistant("b")])))
+    assume(not any(turn.abandoned for turn in session.turns))  # they are no messages of a log
+    path = convert_session(session, tmp_path / "x.json", to="inspect", force=True)
+    json.loads(path.read_bytes())
+    read = read_session(path)
+    assert (read.prompts, read.steps) == (session.prompts, session.steps)
+    assert len(read.compactions) == len(session.compactions)
 
 
 def test_the_same_session_gives_the_same_log(tmp_path: Path) -> None:

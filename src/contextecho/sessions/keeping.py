@@ -88,10 +88,11 @@ def keep_session(session: Session, folder: Path) -> Kept:
     Raises `SessionError` when it is an archive already, or when a file cannot be read,
     written, or read back as it was.
     """
-    if is_packed(session.path):
-        raise SessionError("is packed already, and so kept", where=str(session.path))
-    place = folder / _plain(session.path.resolve().parent.name or "root") / _file_name(session)
     try:
+        if is_packed(session.path):
+            raise SessionError("is packed already, and so kept", where=str(session.path))
+        parent = _plain(session.path.resolve().parent.name or "root")
+        place = folder / parent / _file_name(session)
         _make_private(place)
         new = Path(mkdtemp(prefix=".keeping-", dir=place))
         try:
@@ -99,7 +100,7 @@ def keep_session(session: Session, folder: Path) -> Kept:
         finally:
             shutil.rmtree(new, ignore_errors=True)  # nothing is there once it has its name
     except OSError as error:
-        raise unreadable(Path(error.filename or place), error) from None
+        raise unreadable(Path(error.filename or folder), error) from None
 
 
 def _keep(session: Session, place: Path, new: Path) -> Kept:

@@ -40,7 +40,9 @@ def pieces_of(message: dict[str, Any]) -> list[Piece | None]:
         texts, images = _joined(blocks)
         said = texts.strip() or images
         return [Piece(Kind.USER, Speaker.HARNESS, texts, images=images)] if said else []
-    return [*_spoken(blocks), *_calls(message.get("tool_calls"))]
+    before = _string(message, "reasoning")  # where older logs have it
+    thought = [Piece(Kind.THINKING, Speaker.MODEL, before)] if before else []
+    return [*thought, *_spoken(blocks), *_calls(message.get("tool_calls"))]
 
 
 def unread_types(message: dict[str, Any]) -> Iterator[str]:
