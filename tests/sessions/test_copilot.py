@@ -179,6 +179,7 @@ def test_model_mode_and_agent_hold_from_where_they_are_declared(
     [
         (user("fix it"), "fix it", True),
         (user("fix it", source="user"), "fix it", True),
+        (user("fix it", parentAgentTaskId="t1", delivery="idle"), "fix it", True),
         (user("fix it <reminder>todo</reminder>"), "fix it", True),
         (user("<reminder a=1>x</reminder>\n fix <reminder>y</reminder> it"), "fix\nit", True),
         (user("what is <reminder> for?"), "what is <reminder> for?", True),
@@ -306,6 +307,21 @@ def test_sub_agents_are_kept_apart(read: Callable[..., Session]) -> None:
     ]
     assert (session.system, session.compactions, session.steps) == (None, (), 2)
     assert reasons(session)["sub-agent record"] == (6, 7, 8, 9, 10, 11)
+
+
+def test_results_of_a_sub_agents_calls_are_its_own_without_a_mark_of_it(
+    read: Callable[..., Session],
+) -> None:
+    session = read(
+        *(start(), user("hi"), answer("", "task", "c")),
+        event("subagent.started", "a1", toolCallId="task", agentName="explore"),
+        answer("", "view", "c") | {"agentId": "a1"},
+        event("tool.execution_start", "a1", toolCallId="grep", toolName="grep"),
+        *(event("tool.execution_start", toolCallId="view", toolName="view"), result("view")),
+        *(result("grep"), result("c"), result("task"), answer("Done.")),
+    )
+    assert [turn.line for turn in session.turns] == [2, 3, 3, 10, 11, 12]
+    assert [(s.agent_id, s.records) for s in session.sidechains] == [("a1", 5)]
 
 
 def test_compactions(read: Callable[..., Session]) -> None:

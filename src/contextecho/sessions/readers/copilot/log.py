@@ -40,6 +40,7 @@ class Log:
         self._requested: set[str] = set()
         self._tools: dict[str, str] = {}  # by id of the call
         self._chains: dict[str, str] = {}  # the sub-agent that a call started
+        self._theirs: dict[str, str] = {}  # the sub-agent that asked for a call
         self._records: dict[str, int] = {}  # by sub-agent
         self._models: dict[str, dict[str, None]] = {}
 
@@ -236,11 +237,21 @@ class Log:
                     self._chains[call_id] = chain
 
     def _chain_of(self, event: dict[str, Any], data: dict[str, Any]) -> str | None:
-        """The sub-agent that an event is of; None in the main thread."""
-        call_id = string(data, "parentToolCallId")
-        return string(event, "agentId") or (call_id and self._chains.get(call_id, call_id))
+        """The sub-agent that an event is of; None in the main thread.
+
+        A result may bear neither mark: it belongs where its call was asked for.
+        """
+        started_by = string(data, "parentToolCallId")
+        if named := string(event, "agentId") or self._chains.get(started_by or "", started_by):
+            return named
+        return self._theirs.get(string(data, "toolCallId") or "")
 
     def _count(self, chain: str, data: dict[str, Any]) -> None:
+        requests = data.get("toolRequests")
+        for call in (data, *(requests if isinstance(requests, list) else ())):
+            call_id = string(call, "toolCallId")
+            if call_id is not None and call_id not in self._requested:
+                self._theirs[call_id] = chain
         self._records[chain] = self._records.get(chain, 0) + 1
         models = self._models.setdefault(chain, {})
         if model := string(data, "model"):
