@@ -22,9 +22,6 @@ from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_se
 GOLDEN = Path(__file__).with_name("golden")
 ALWAYS = {"prompts", "steps", "tool_calls", "compactions", "models", "skipped"}
 ALWAYS |= {"first_human", "last_human"}
-NOT_YET = ("codex/", "gemini/", "swe-agent/", "other/")
-"""Folders of the shared sessions that no golden file covers so far."""
-
 Summary = dict[str, Any]
 BOOKS: dict[str, dict[str, Any]] = {
     path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted(GOLDEN.glob("*.yaml"))
@@ -88,11 +85,9 @@ def test_every_file_of_the_folder_is_in_the_golden_file(shared: Path, book: str)
     assert files == {name for name in sources(shared) if name.startswith(below)}
 
 
-def test_every_shared_file_is_in_a_golden_file_or_waits_for_one(shared: Path) -> None:
-    below = [prefix for book in BOOKS.values() for prefix in book["below"]]
-    assert not [prefix for prefix in NOT_YET if prefix in below], "take it out of NOT_YET"
-    left = [name for name in sources(shared) if not name.startswith(tuple(below))]
-    assert [name for name in left if not name.startswith(NOT_YET)] == []
+def test_every_shared_file_is_in_a_golden_file(shared: Path) -> None:
+    below = tuple(prefix for book in BOOKS.values() for prefix in book["below"])
+    assert [name for name in sources(shared) if not name.startswith(below)] == []
     assert len(sources(shared)) == 84
 
 

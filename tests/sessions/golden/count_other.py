@@ -35,12 +35,13 @@ def _pi(path: Path) -> Counted:
     typed = [(n, _joined(m["content"])) for n, m in messages if m["role"] == "user"]
     said = [m for m in answers if m["content"]]
     calls = sum(part["type"] == "toolCall" for m in said for part in m["content"])
+    ends = [m["stopReason"] for m in answers if not m["content"]]
+    changes = [entry["type"] for entry in entries]
     skipped = {
-        "model or thinking level changed": sum(e["type"].endswith("_change") for e in entries),
-        "aborted answer without content": sum(
-            m["stopReason"] == "aborted" for m in answers if not m["content"]
-        ),
-        "failed answer": sum(m["stopReason"] == "error" for m in answers),
+        "change of the thinking level": changes.count("thinking_level_change"),
+        "change of the model": changes.count("model_change"),
+        "aborted before a word": ends.count("aborted"),
+        "error in place of an answer": ends.count("error"),
     }
     models = list(dict.fromkeys(m["model"] for m in said))
     compactions = sum(e["type"] == "compaction" for e in entries)
