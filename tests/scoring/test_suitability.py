@@ -9,7 +9,7 @@ import pytest
 
 from contextecho.contexts import FEWEST_POSITIONS, choose_positions
 from contextecho.scoring import Outlook, screen_session, suitability_of
-from contextecho.scoring.screen import SMALLEST_THIRD
+from contextecho.scoring.shifts import SMALLEST_THIRD
 from contextecho.scoring.suitability import COMPACTIONS, SCREEN_TEXTS, TRAJECTORY_STEPS
 from contextecho.sessions import Summary, read_session
 from contextecho.sessions.summarising import summarise

@@ -2,8 +2,9 @@
 
 The one thing to know: these are the thresholds of the screen and of the position
 policies. A session that passes can be measured; whether the measurement will be precise
-enough, `plan` says. The screen's stand here again because a list of sessions must not
-wait for all that the screen imports; a test keeps them the same.
+enough, `plan` says, and one whose conditions change may yet be too short for `scan`, which
+compares texts under equal ones. The screen's threshold stands here again because a list of
+sessions must not wait for all that the screen imports; a test keeps them the same.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextecho.counting import counted
 from contextecho.defaults import FEWEST_POSITIONS
 from contextecho.sessions import Summary
 
-SCREEN_TEXTS = 24  # of one voice: three thirds of `screen.SMALLEST_THIRD`
+SCREEN_TEXTS = 24  # of one voice: three thirds of `shifts.SMALLEST_THIRD`
 TRAJECTORY_STEPS = 12  # one for each position of `even:12`
 COMPACTIONS = ceil(FEWEST_POSITIONS / 2) - 1  # k of them give 2k + 2 positions
 
