@@ -133,9 +133,12 @@ def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = N
     if days is None:
         return (
             f"Claude Code deletes sessions after {DEFAULT_RETENTION_DAYS} days; "
-            "set cleanupPeriodDays in its settings.json, or copy what you want to keep."
+            "set cleanupPeriodDays in its settings.json, or keep them: contextecho sessions keep."
         )
-    return f"Claude Code deletes sessions after {days} days (cleanupPeriodDays)."
+    return (
+        f"Claude Code deletes sessions after {days} days (cleanupPeriodDays): "
+        "contextecho sessions keep keeps them."
+    )
 
 
 def _holding(env: Mapping[str, str]) -> list[Path]:
