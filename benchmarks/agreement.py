@@ -10,7 +10,7 @@ else `ccusage`. What is not there is said, and left out.
 
 The one thing to know: each parser is shown one file at a time, since both count a message that
 stands in two files once. Ours are main-thread messages; of each, the largest usage that any of
-its records gives. Why the others differ: docs/formats/agreement.md.
+its records gives. Why the others differ: docs/formats.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Our counts against two other parsers': they differ where docs/formats/agreement.md says so."""
+"""Our counts against two other parsers': they differ where docs/formats.md says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from contextecho.sessions import read_session
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "formats" / "agreement.md"
+PAGE = ROOT / "docs" / "formats.md"
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,9 @@ def agreement() -> ModuleType:
 def explained() -> list[tuple[str, str, str, int, int]]:
     """The rows of the page's table, without their reasons, which have to be there."""
     rows = []
-    reasons = PAGE.read_text("utf-8").partition("## Why")[2]
-    for line in PAGE.read_text("utf-8").splitlines():
+    section = PAGE.read_text("utf-8").partition("## Agreement with other parsers")[2]
+    table, _, reasons = section.partition("### Why")
+    for line in table.splitlines():
         if line.startswith("| `"):
             file, parser, measure, ours, theirs, why = (
                 c.strip() for c in line.strip("|").split("|")
@@ -48,7 +49,7 @@ def test_the_differences_are_exactly_those_explained(
     agreement: ModuleType, shared: Path, monkeypatch: pytest.MonkeyPatch, parser: str
 ) -> None:
     if agreement.PARSERS[parser]() is None:
-        pytest.skip(f"{parser} is not installed: see docs/formats/agreement.md")
+        pytest.skip(f"{parser} is not installed: see docs/formats.md")
     for other in agreement.PARSERS.keys() - {parser}:
         monkeypatch.setitem(agreement.PARSERS, other, lambda: None)
     folder = shared / "sessions" / "claude-code"

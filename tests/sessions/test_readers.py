@@ -44,7 +44,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 OURS = [
     *("anthropic", "claude-code", "codex", "contextecho", "copilot", "gemini", "inspect"),
-    *("mini-swe-agent", "openhands", "opencode", "pi", "sharegpt", "sillytavern", "spans"),
+    *("mini-swe-agent", "opencode", "openhands", "pi", "sharegpt", "sillytavern", "spans"),
     "swe-agent",
 ]
 OWNERS = {
