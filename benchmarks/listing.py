@@ -65,10 +65,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder, cache = Path(name, "sessions"), Path(name, "cache")
         size = write_sessions(folder, options.files)
-        few = write_sessions(Path(name, "scanned"), options.files // 5)
+        few = write_sessions(Path(name, "scanned"), options.files // 2)
         time.sleep(3)  # what was written less than two seconds ago is not kept
         runs = measure(folder, Path(name, "scanned"), cache, options.repetitions)
-    print(f"{options.files} files, {size / 1e6:.0f} MB; scanned: a fifth, {few / 1e6:.0f} MB")
+    print(f"{options.files} files, {size / 1e6:.0f} MB; scanned: half as many, {few / 1e6:.0f} MB")
     print(
         f"medians of {options.repetitions} interleaved runs, {len(os.sched_getaffinity(0))} CPUs\n"
     )
