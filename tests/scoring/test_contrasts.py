@@ -68,3 +68,32 @@ def test_where_conditions_differ_between_positions_each_has_its_own_contrast(sto
 def test_equal_conditions_everywhere_make_no_further_contrast(store: Store) -> None:
     run = collect(store, make_plan(), lambda cell: say("yes"))
     assert not [c for c in analyse_run(store, run).contrasts if c.scope.startswith("conditions:")]
+
+
+def test_a_position_at_which_both_arms_are_shown_the_same_is_not_counted(store: Store) -> None:
+    """Four positions; at the first, the control is the session's own context."""
+    plan = make_plan(positions=4, paraphrases=2)
+    first = plan.positions[0].label
+    shown = {c.arm: c.prefix for c in plan.cells if c.position == first}
+    cells = tuple(
+        msgspec.structs.replace(c, prefix=shown[Arm.SESSION])
+        if (c.position, c.arm) == (first, Arm.CONTROL)
+        else c
+        for c in plan.cells
+    )
+
+    def answer(cell: Cell) -> Reply:
+        short = cell.arm is Arm.SESSION and cell.position != first
+        return say("x" * (10 if short else 100))
+
+    run = collect(store, msgspec.structs.replace(plan, cells=cells), answer)
+    overall = next(
+        c
+        for c in analyse_run(store, run).contrasts
+        if (c.measure, c.scope) == (Measure.LENGTH, "overall")
+    )
+    # 5 questions in 2 wordings at each of the three other positions; a ratio of ten at each.
+    assert (overall.estimate, overall.pairs, overall.planned_pairs) == (pytest.approx(10), 30, 30)
+    assert f"both arms are shown the same at {first}: not counted" in (overall.note or "")
+    there = next(c for c in analyse_run(store, run).contrasts if c.scope == f"position:{first}")
+    assert (there.estimate, there.note) == (None, "both arms are shown the same")

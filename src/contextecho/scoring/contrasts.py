@@ -131,7 +131,16 @@ def contrast(
     scope: str,
     family: str | None,
 ) -> Contrast:
-    """One contrast of two arms' cells, planned and unscored ones included."""
+    """One contrast of two arms' cells, planned and unscored ones included.
+
+    Positions at which both arms are shown the same are left out: one reply stands there for
+    both, and its difference from itself says nothing.
+    """
+    alike = _alike(minus_from, minus)
+    told = [[c for c in arm if c.cell.position not in alike] for arm in (minus_from, minus)]
+    everywhere = not all(told)
+    if not everywhere:
+        minus_from, minus = told
     pairs = pair_cells(*_columns(minus_from, measure), *_columns(minus, measure))
     missing = pairs.dropped / pairs.planned
     some = [*minus_from, *minus][0].cell
@@ -155,12 +164,15 @@ def contrast(
         units=0,
         note=None,
     )
+    if everywhere:
+        return msgspec.structs.replace(result, note="both arms are shown the same")
     if not len(pairs) or missing > MAXIMUM_MISSING:
         why = f"{pairs.dropped} of {pairs.planned} planned pairs lack a score"
         return msgspec.structs.replace(result, note=why)
     estimate, interval, note = _ESTIMATORS[measure](pairs)
     test = sign_flip_p(pairs.differences, pairs.clusters, stimuli=pairs.stimuli)
     shared = _SHARED if Arm.SCRATCH in (spec.minus_from, spec.minus) else None
+    left_out = _same_at(alike) if alike else None
     return msgspec.structs.replace(
         result,
         estimate=estimate,
@@ -168,8 +180,18 @@ def contrast(
         percentile=_percentile(pairs, measure),
         p=test.p,
         units=test.units,
-        note="; ".join(filter(None, (note, shared))) or None,
+        note="; ".join(filter(None, (note, shared, left_out))) or None,
     )
+
+
+def _alike(minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]) -> set[str]:
+    """The positions at which two arms are shown the same."""
+    shown = [{c.cell.position: c.cell.prefix for c in arm} for arm in (minus_from, minus)]
+    return {position for position, prefix in shown[0].items() if shown[1].get(position) == prefix}
+
+
+def _same_at(alike: set[str]) -> str:
+    return f"both arms are shown the same at {', '.join(sorted(alike))}: not counted"
 
 
 def _columns(
