@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.fields import objects_in, string, text_in
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.claude_code.records import Record
 from contextecho.sessions.readers.claude_code.speakers import speak
@@ -57,7 +57,7 @@ def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    return objects_in(content)
 
 
 def pieces_of(message: Any) -> list[Piece]:
@@ -107,7 +107,7 @@ def _to_model(message: dict[str, Any]) -> Iterator[Piece]:
     blocks = blocks_of(message)
     pictures = sum(block.get("type") in _PICTURES for block in blocks)
     for block in blocks:
-        text = string(block, "text") or ""
+        text = text_in(block, "text")
         if _is_result(block.get("type")):
             yield _result(block)
         elif block.get("type") == "text" and text.strip():
@@ -132,7 +132,7 @@ def _words(text: str, role: str) -> Iterator[Piece]:
 def _result(block: dict[str, Any]) -> Piece:
     content = block.get("content")
     parts = content if isinstance(content, list) else [content]
-    inside = [part for part in parts if isinstance(part, dict)]
+    inside = objects_in(parts)
     failed = any(str(part.get("type")).endswith("_error") for part in inside)
     return Piece(
         Kind.TOOL_RESULT,

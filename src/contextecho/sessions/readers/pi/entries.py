@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.fields import objects_in, string, text_in
 from contextecho.sessions.model import Kind, Speaker
 
 SUMMARIES: Final = ("compaction", "branch_summary")  # a tuple: what a file holds may not hash
@@ -37,13 +37,13 @@ def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    return objects_in(content)
 
 
 def pieces_of(entry: dict[str, Any]) -> list[Piece]:
     """The pieces of an entry; none for one that says nothing."""
     if entry.get("type") in SUMMARIES:
-        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, string(entry, "summary") or "")]
+        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, text_in(entry, "summary"))]
     message = message_of(entry)
     make = _MAKERS.get(str(message.get("role"))) if message is not None else None
     return list(make(message)) if make is not None and message is not None else []
@@ -123,5 +123,5 @@ _MAKERS: Final[dict[str, Callable[[dict[str, Any]], Iterator[Piece]]]] = {
 def _spoken(message: dict[str, Any]) -> tuple[str, int]:
     """The text of a message, and how many pictures it has."""
     blocks = blocks_of(message)
-    texts = [string(block, "text") or "" for block in blocks if block.get("type") == "text"]
+    texts = [text_in(block, "text") for block in blocks if block.get("type") == "text"]
     return "\n".join(texts), sum(block.get("type") == "image" for block in blocks)

@@ -14,9 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.fields import string, under
 from contextecho.sessions.model import Kind, Speaker
-from contextecho.sessions.readers.spans.attributes import under
 
 _ROLES: Final = {
     **dict.fromkeys(("user", "human"), "user"),
