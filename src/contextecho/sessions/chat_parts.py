@@ -7,15 +7,23 @@ text is left out, and what is no text block is counted as a picture.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.fields import list_in, objects_in, string, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 _SPOKEN: Final = frozenset({"text", "input_text", "output_text", "refusal"})
+
+
+def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content of a message as blocks, whatever form it has."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return objects_in(content)
 
 
 def text_of(content: Any) -> tuple[str, int]:
@@ -58,11 +66,3 @@ def call_of(function: dict[str, Any], call_id: str | None) -> Piece:
     text = json_text(arguments) if isinstance(arguments, dict) else arguments
     text = text if isinstance(text, str) else ""
     return Piece(Kind.TOOL_CALL, Speaker.MODEL, text, string(function, "name"), call_id)
-
-
-def json_text(value: Any) -> str:
-    """A value as JSON, with every character as itself; none for one nested too deeply to write."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return ""

@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from contextecho.sessions.chat_parts import (
     call_of,
-    json_text,
     reasoning_of,
     text_of,
     tool_calls,
 )
 from contextecho.sessions.conversation import Conversation, Message, Piece
 from contextecho.sessions.fields import list_in, object_in, string
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Session, Speaker
 from contextecho.sessions.placed import Document, Placed, PlacedSource
 from contextecho.sessions.stamp import Stamp

@@ -8,13 +8,13 @@ model going; so is one that names a source other than the user.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.fields import filled, list_in, objects_in, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.copilot.vocabulary import KNOWN
 
@@ -123,12 +123,7 @@ def _summary(data: dict[str, Any]) -> list[Piece]:
 
 def _arguments(given: Any) -> str:
     """The arguments of a call as JSON; those of a custom tool are plain text."""
-    if isinstance(given, str):
-        return given
-    try:
-        return json.dumps(given or {}, ensure_ascii=False)
-    except RecursionError:  # just shallow enough to be decoded
-        return ""
+    return given if isinstance(given, str) else json_text(given or {})
 
 
 _SAYS: Final[Mapping[str, Callable[[dict[str, Any]], list[Piece]]]] = {

@@ -7,12 +7,12 @@ in the record of the call; in the API's history they are a message of the user's
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.fields import instant, object_in, objects_in, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.gemini.speakers import CANNED, speak
 
@@ -177,12 +177,12 @@ def _output(response: dict[str, Any]) -> str:
                 return str(given[key])
     if isinstance(given, str):
         return given
-    return "" if given is None else _json(given)
+    return "" if given is None else json_text(given)
 
 
 def _call(call: dict[str, Any]) -> Piece:
     name, call_id = text_in(call, "name") or None, text_in(call, "id") or None
-    return Piece(Kind.TOOL_CALL, Speaker.MODEL, _json(call.get("args") or {}), name, call_id)
+    return Piece(Kind.TOOL_CALL, Speaker.MODEL, json_text(call.get("args") or {}), name, call_id)
 
 
 def _thought(thought: dict[str, Any]) -> str:
@@ -201,10 +201,3 @@ def _results_in(calls: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _media(parts: Sequence[dict[str, Any]]) -> int:
     """Pictures, sounds and documents: counted, never kept."""
     return sum(key in part for part in parts for key in _MEDIA)
-
-
-def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # just shallow enough to be decoded
-        return ""

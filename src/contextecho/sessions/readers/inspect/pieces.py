@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.fields import list_in, objects_in, string, text_in
+from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 
 _MEDIA: Final = frozenset({"image", "audio", "video", "document"})
@@ -98,7 +97,7 @@ def _calls(calls: Any) -> Iterator[Piece]:
 
 
 def _json(arguments: Any) -> str:
-    return "" if arguments is None else msgspec.json.encode(arguments).decode()
+    return "" if arguments is None else compact_json(arguments)
 
 
 def _result(message: dict[str, Any], content: Any) -> Piece:

@@ -8,12 +8,12 @@ the human had run) is told in `thread`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.fields import filled, list_in, number_in, object_in, objects_in, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 Values = Mapping[str, Any]
@@ -129,8 +129,5 @@ def _is_text(part: Values) -> bool:
 
 
 def _as_json(arguments: Any) -> str:
-    """The arguments of a call as JSON; of ones nested too deeply to write, nothing."""
-    try:
-        return json.dumps(arguments if isinstance(arguments, dict) else {}, ensure_ascii=False)
-    except (RecursionError, ValueError):
-        return "{}"
+    """The arguments of a call as JSON; of ones nested too deeply to write, none."""
+    return json_text(object_in(arguments)) or "{}"

@@ -27,9 +27,9 @@ from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Session, Sidechain, Span
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.opencode.pieces import Values
-from contextecho.sessions.readers.opencode.rows import NumberedSource, changed
+from contextecho.sessions.readers.opencode.rows import NumberedSource
 from contextecho.sessions.readers.opencode.thread import Thread, model_of
-from contextecho.sessions.stamp import Stamp, unreadable
+from contextecho.sessions.stamp import Stamp, changed, unreadable
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from contextecho.sessions.chat_parts import (
     call_of,
-    json_text,
     reasoning_of,
     text_of,
 )
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.fields import object_in, string, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 QUIET: Final = frozenset(

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import msgspec
-
+from contextecho.sessions.chat_parts import blocks_of
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import objects_in, string, text_in
+from contextecho.sessions.fields import string, text_in
+from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 
 SUMMARIES: Final = ("compaction", "branch_summary")  # a tuple: what a file holds may not hash
@@ -30,14 +30,6 @@ def message_of(entry: dict[str, Any]) -> dict[str, Any] | None:
         return {"role": "custom", "content": entry.get("content")}
     message, is_one = entry.get("message"), entry.get("type") in ("message", "message_end")
     return message if is_one and isinstance(message, dict) else None
-
-
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content of a message as blocks, whatever form it has."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return objects_in(content)
 
 
 def pieces_of(entry: dict[str, Any]) -> list[Piece]:
@@ -63,7 +55,7 @@ def _answer(message: dict[str, Any]) -> Iterator[Piece]:
         elif kind == "text" and text and text.strip():
             yield Piece(Kind.ASSISTANT, Speaker.MODEL, text)
         elif kind == "toolCall":
-            arguments = msgspec.json.encode(block.get("arguments")).decode()
+            arguments = compact_json(block.get("arguments"))
             name, call_id = string(block, "name"), string(block, "id")
             yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id)
 

@@ -9,7 +9,6 @@ group chat are told apart.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Conversation, Message, Piece
 from contextecho.sessions.fields import filled, list_in, object_in, objects_in, text_in
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.jsontext import decode_json, json_text
 from contextecho.sessions.model import Kind, Session, Speaker
 from contextecho.sessions.placed import Placed, PlacedSource, placed_lines
 from contextecho.sessions.readers.sillytavern.dates import seconds_of
@@ -197,7 +196,4 @@ def _written(value: Any) -> str:
     """What a string holds, or any other value as JSON; of one nested too deeply, nothing."""
     if isinstance(value, str):
         return value
-    try:
-        return "" if value is None else json.dumps(value, ensure_ascii=False)
-    except (RecursionError, ValueError):
-        return ""
+    return "" if value is None else json_text(value)
