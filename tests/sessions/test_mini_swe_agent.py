@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import mini_swe_agent
-from sessions.trajectories import altered, check_any, claimed, damaged, document, of_kind, said
+from sessions.any_bytes import check
+from sessions.damage import QUIET, altered, damaged, written
+from sessions.looking import of_kind, said
+from sessions.trajectories import claimed, document
 
 SYSTEM = {"role": "system", "content": "You have bash."}
 TASK = {"role": "user", "content": "Your task: mend it."}
@@ -271,9 +274,7 @@ SEED = json.dumps(
 ).encode()
 
 
-@settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(damaged(SEED) | altered(json.loads(SEED)) | st.binary(max_size=200))
+@QUIET
+@given(damaged([SEED]) | altered([json.loads(SEED)]).map(written) | st.binary(max_size=200))
 def test_any_damage_gives_a_session_or_one_line(tmp_path: Path, data: bytes) -> None:
-    check_any(tmp_path / "run", data, "mini-swe-agent")
+    check(tmp_path / "run", data, format="mini-swe-agent")

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
+from sessions.any_bytes import check
 from sessions.building import line
-from sessions.trajectories import altered, check_any, damaged, document, of_kind, said
+from sessions.damage import QUIET, altered, damaged, written
+from sessions.looking import of_kind, said
+from sessions.trajectories import document
 
 STATE = {
     "id": "6f1c",
@@ -365,12 +367,10 @@ def test_unknown_kinds_are_counted_by_name(tmp_path: Path) -> None:
     }
 
 
-@settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@QUIET
 @given(
-    st.sampled_from([json.dumps(EVENTS).encode(), b"".join(map(line, EVENTS))]).flatmap(damaged)
-    | altered([*REWOUND, *EVENTS])
+    damaged([written(EVENTS), b"".join(map(line, EVENTS))])
+    | altered([[*REWOUND, *EVENTS]]).map(written)
 )
 def test_any_damage_gives_a_session_or_one_line(tmp_path: Path, data: bytes) -> None:
-    check_any(tmp_path / "events", data, "openhands")
+    check(tmp_path / "events", data, format="openhands")

@@ -15,7 +15,9 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import spans
 from contextecho.sessions.reading import members_of
-from sessions.looking import reasons, texts
+from sessions.any_bytes import check, check_session
+from sessions.damage import QUIET, altered, damaged
+from sessions.looking import counts, texts
 from sessions.spanning import (
     A1,
     A2,
@@ -31,7 +33,6 @@ from sessions.spanning import (
     node,
     of_openai,
 )
-from sessions.survival import QUIET, damaged, loads, survives, swapped
 
 OPENAI = langsmith(of_openai)
 
@@ -82,7 +83,7 @@ def test_all_forms_hold_the_same_conversation(
     call, result = session.turns[2:4]
     assert (call.tool, result.tool, result.call_id) == ("scout", "scout", "c1")
     assert session.compactions == ()
-    loads(session)
+    check_session(session)
 
 
 @pytest.mark.parametrize("form", EXPORTS)
@@ -94,7 +95,7 @@ def test_what_is_beside_the_conversation_is_listed_and_counted(
         ("scout agent", 1, ("m-1",)),
         ("thread 2", 1, ("m-1",)),
     ]
-    assert reasons(session) == {"span that is no call of a model": 4}
+    assert counts(session) == {"span that is no call of a model": 4}
 
 
 @pytest.mark.parametrize("form", EXPORTS)
@@ -144,8 +145,8 @@ def test_runs_inside_runs_and_lists_under_a_key(read: Callable[[str], Session]) 
     ):
         session = read(text)
         assert (session.prompts, session.steps, len(session.sidechains)) == (2, 3, 2)
-        assert reasons(session).get("repeated span", 0) == again
-        loads(session)
+        assert counts(session).get("repeated span", 0) == again
+        check_session(session)
     for key in ("data", "spans"):
         assert read(indented({key: EXPORTS["openinference flat"](CALLS)})).steps == 3
 
@@ -174,7 +175,7 @@ def test_a_history_that_lost_its_beginning_was_compacted(read: Callable[[str], S
     assert [session.text(session.turns[i]) for i in compaction.kept] == ["In a.py."]
     assert (session.prompts, session.steps) == (2, 3)
     assert (compaction.prompt, compaction.step) == (1, 2)
-    loads(session)
+    check_session(session)
 
 
 def test_messages_of_responses_and_of_anthropic(read: Callable[[str], Session]) -> None:
@@ -246,7 +247,7 @@ def test_parts_that_are_no_words(read: Callable[[str], Session]) -> None:
     session = read(json.dumps(export))
     assert texts(session) == ['["x"]', "Hm.", "a"]
     assert next(session.contents(session.turns)).images == 1
-    assert reasons(session) == {"another choice of an answer": 1}
+    assert counts(session) == {"another choice of an answer": 1}
 
 
 def test_contents_of_openinference(read: Callable[[str], Session]) -> None:
@@ -275,7 +276,7 @@ def test_calls_that_lack_something_are_counted(read: Callable[[str], Session]) -
     silent |= {"outputs": {}}
     bare |= {"inputs": {}, "outputs": {}}
     session = read(as_lines([failed, silent, bare, whole, {"x": 1}]))
-    assert reasons(session) == {
+    assert counts(session) == {
         "not a span": 1,
         "failed call": 1,
         "call without an answer": 1,
@@ -318,12 +319,12 @@ def test_parents_in_a_circle_end(read: Callable[[str], Session]) -> None:
 def test_any_damage_to_the_bytes(tmp_path: Path, data: Any) -> None:
     export = EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS)
     written = data.draw(st.sampled_from([lines_of, indented, json.dumps]))
-    survives(tmp_path / "f", damaged(data, written(export).encode()))
+    check(tmp_path / "f", data.draw(damaged([written(export).encode()])))
 
 
 @QUIET
 @given(st.data())
 def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
-    export = swapped(data, EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS))
+    export = data.draw(altered([EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS)]))
     written = data.draw(st.sampled_from([lines_of, indented]))
-    survives(tmp_path / "f", written(export).encode(), "spans")
+    check(tmp_path / "f", written(export).encode(), format="spans")
