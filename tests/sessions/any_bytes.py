@@ -68,5 +68,5 @@ def check_session(session: Session) -> None:
 
 COUNTED_AS_WRITTEN = {"claude-code", "contextecho"}
 """Formats in which a call or a result is counted as its file has it, which is never less."""
-OUT_OF_LINE = {"claude-code"}
+OUT_OF_LINE = {"claude-code", "codex"}
 """Formats whose turns do not always follow the lines of the file."""

@@ -17,6 +17,11 @@ def said(session: Session) -> list[tuple[Kind, Speaker, str]]:
     ]
 
 
+def spoken(session: Session) -> list[tuple[Speaker, str]]:
+    """Speaker and text of each turn."""
+    return [(speaker, text) for _, speaker, text in said(session)]
+
+
 def texts(session: Session, **fields: Any) -> list[str]:
     """The texts of the turns that have these fields."""
     turns = [t for t in session.turns if all(getattr(t, k) == v for k, v in fields.items())]

@@ -14,7 +14,7 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import mini_swe_agent
 from sessions.any_bytes import check
 from sessions.damage import QUIET, altered, damaged, written
-from sessions.looking import of_kind, said
+from sessions.looking import of_kind, reasons, said
 from sessions.trajectories import claimed, document
 
 SYSTEM = {"role": "system", "content": "You have bash."}
@@ -233,7 +233,7 @@ def test_output_that_looks_like_a_persons_words_is_none(tmp_path: Path) -> None:
 
 def test_strangers_are_counted(tmp_path: Path) -> None:
     session = read(tmp_path, answer("Hi."), {"role": "narrator", "content": "x"}, {"role": [1]})
-    assert {s.reason: s.lines for s in session.skipped} == {
+    assert reasons(session) == {
         "unknown record type: narrator": (4,),
         "not a message": (5,),
     }

@@ -19,7 +19,7 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from sessions.any_bytes import check
 from sessions.building import line
 from sessions.damage import QUIET, altered, damaged, written
-from sessions.looking import of_kind, said
+from sessions.looking import of_kind, reasons, said
 from sessions.trajectories import document
 
 STATE = {
@@ -195,7 +195,7 @@ def test_a_folder_keeps_the_order_of_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "events" / "event-00009-0a-bb.json").write_text("{cut")
     session = read_session(path)
     assert (session.text(session.turns[-1]), session.turns[-1].line) == ("Thanks.", 11)
-    assert {s.reason: s.lines for s in session.skipped}["not an event"] == (10,)
+    assert reasons(session)["not an event"] == (10,)
 
 
 def test_a_state_without_events_is_refused(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_parents_in_a_circle_end(tmp_path: Path) -> None:
 
 def test_unknown_kinds_are_counted_by_name(tmp_path: Path) -> None:
     session = read(tmp_path, *EVENTS[:3], event("NovelEvent", "f1"), 7)
-    assert {s.reason: s.lines for s in session.skipped} == {
+    assert reasons(session) == {
         "times without a zone, taken as UTC from here on": (2,),
         "unknown record type: NovelEvent": (4,),
         "not an event": (5,),
