@@ -9,7 +9,7 @@ MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench fuzz docs lock clean
+.PHONY: help demo test test-all check bench fuzz parsers docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -60,6 +60,19 @@ fuzz: $(VENV)/.fuzz ## look for bytes that break a reader; seeds: SESSIONS=folde
 	@mkdir -p build/fuzz
 	cd build/fuzz && $(CURDIR)/$(BIN)/python $(CURDIR)/tests/fuzz/readers.py $(abspath $(SESSIONS)) -max_total_time=$$(( $(MINUTES) * 60 ))
 
+# Two other parsers of the same files, each in a place of its own; a platform that has no
+# binary of ccusage skips its comparison.
+PARSERS := .parsers
+$(PARSERS)/.installed:
+	$(PYTHON) -m venv $(PARSERS)/venv
+	$(PARSERS)/venv/bin/python -m pip install --quiet --disable-pip-version-check claude-code-log==1.7.0
+	npm install --silent --no-audit --no-fund --prefix $(PARSERS) ccusage@20.0.26 @ccusage/ccusage-linux-x64@20.0.24 || echo "no ccusage here"
+	@touch $@
+
+parsers: $(VENV)/.dev $(PARSERS)/.installed ## compare our counts of Claude Code files with two other parsers'
+	CLAUDE_CODE_LOG_PYTHON=$(abspath $(PARSERS))/venv/bin/python CCUSAGE=$(abspath $(PARSERS))/node_modules/.bin/ccusage \
+		$(BIN)/pytest -m slow tests/sessions/test_agreement.py
+
 docs: $(VENV)/.dev ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
@@ -68,4 +81,4 @@ lock: ## renew the lock of tested versions
 	$(BIN)/uv pip compile -q --universal --exclude-newer "7 days" --generate-hashes --no-annotate --no-header --extra local --extra figures --group dev requirements/build.in pyproject.toml -c requirements/demo.txt -o requirements/dev.txt
 
 clean: ## remove the environment and what was built
-	rm -rf $(VENV) site dist build
+	rm -rf $(VENV) $(PARSERS) site dist build

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,18 @@ def test_two_processes_find_what_one_finds(tree: Path, monkeypatch: pytest.Monke
     assert len(alone.screens) == 6
     assert list(map(str, together.unread)) == list(map(str, alone.unread))
     assert (together.sub_agents, alone.sub_agents) == (1, 1)
+
+
+def test_what_shares_out_the_files_has_no_threads_and_can_be_copied() -> None:
+    """numpy starts some when it is imported, and then each worker would begin from nothing."""
+    program = (
+        "import sys, contextecho.cli.scan, contextecho.cli.scan.screening\n"
+        "from contextecho.processes import _context\n"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
+        "print(_context().get_start_method())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == ("fork\n" if sys.platform == "linux" else "spawn\n"), done.stderr
 
 
 def test_a_named_file_is_screened_whatever_its_name_and_only_once(

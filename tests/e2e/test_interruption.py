@@ -116,7 +116,7 @@ def test_an_interrupted_probe_leaves_with_130_and_continues(
 
 
 def test_two_processes_never_pay_for_one_run_twice(terminal: Terminal, chat: str) -> None:
-    with serving(text=own_text, latency=0.3) as provider:
+    with serving(text=own_text, latency=1.5) as provider:
         words = ("probe", chat, "--target", "openai/x", "--base-url", provider.url, *WORDS)
         process = terminal.start(*words)
         wait_until(lambda: provider.calls > 0, process)

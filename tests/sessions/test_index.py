@@ -273,3 +273,16 @@ def test_a_childs_session_is_counted_and_not_listed(tmp_path: Path) -> None:
     found = survey([tmp_path])
     assert [session.summary.id for session in found.sessions] == ["ses_1"]
     assert found.sub_agents == 1
+
+
+def test_a_file_is_the_same_by_whatever_path_it_is_named(
+    tmp_path: Path, settled: None, read: Read, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    put(tmp_path / "a.jsonl", SESSION, 1_000)
+    monkeypatch.chdir(tmp_path)
+    assert read(Path()) == {"a.jsonl"}
+    assert read(tmp_path) == set()
+    put(tmp_path / "x" / "b.jsonl", SESSION, 1_000)
+    monkeypatch.chdir(tmp_path / "x")
+    survey([Path()])
+    assert os.fsencode(tmp_path / "a.jsonl") in (cache / "sessions.msgpack").read_bytes()

@@ -190,3 +190,17 @@ def test_a_plan_needs_a_target_and_a_session_that_reaches_its_first_position(
         make_plan(study, long_session, [])
     with pytest.raises(SessionError, match="ends at row turn 572"):
         make_plan(study, long_session, ["x/y"], positions="5000")
+
+
+def test_a_system_prompt_that_leaves_the_session_little_room_is_noted(shared: Path) -> None:
+    """Codex keeps its system prompt: 21,335 characters by jq, about 4,400 tokens of the 8,500."""
+    session = read_session(shared / "sessions" / "codex" / "agentv-34f597b72d-1.jsonl")
+    assert session.system is not None
+    assert len(session.system) == 21_335
+    plan = make_plan(load_study("trajectory"), session, ["simulated"])
+    (heavy,) = (note for note in plan.notes if note.startswith("the system prompt takes 4,"))
+    assert "of the 8,500 tokens" in heavy
+    thin = [note.split()[0] for note in plan.notes if "tokens of messages, with room for" in note]
+    assert thin == ["P01_pre_C1", "P04_post_C2", "P05_late"]
+    (missing,) = (note for note in plan.notes if note.startswith("the file does not hold"))
+    assert "P02_post_C1, P03_pre_C2, P04_post_C2, P05_late (encrypted" in missing

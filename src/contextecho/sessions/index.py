@@ -55,7 +55,7 @@ class Index:
 
     def get(self, file: Candidate) -> Summaries | None:
         """What the file held, if it is still what it was."""
-        entry = self._entries.get(os.fsencode(file.path))
+        entry = self._entries.get(_key(file.path))
         return entry.found if entry is not None and entry.mark == file.mark else None
 
     def keep(self, found: Mapping[str, Entry], seen: Iterable[str]) -> None:
@@ -65,11 +65,11 @@ class Index:
         time later, and nothing else.
         """
         new = {
-            os.fsencode(path): entry
+            _key(path): entry
             for path, entry in found.items()
             if entry.mark.newest_ns < self._settled_ns and entry.found.is_settled
         }
-        exist = {os.fsencode(path) for path in seen}
+        exist = {_key(path) for path in seen}
         old = self._read()  # another process may have written meanwhile
         gone = {path for path in old if path not in exist and not os.path.lexists(path)}
         if new or gone:
@@ -98,6 +98,11 @@ class Index:
             with suppress(OSError):
                 os.unlink(name)  # noqa: PTH108
             raise
+
+
+def _key(path: str) -> bytes:
+    """The absolute path, whatever the folder in which it was named."""
+    return os.fsencode(path if os.path.isabs(path) else os.path.abspath(path))  # noqa: PTH100, PTH117
 
 
 def _made_by() -> bytes:

@@ -184,10 +184,11 @@ def _told_by(path: Path, head: bytes) -> Reader:
     found = _fitting(path, head)
     if found is not None:
         return found
+    what = "a binary file, and " if b"\x00" in head else ""
     raise SessionError(
-        "not a session in any format this version reads",
+        f"{what}not a session in any format this version reads",
         where=str(path),
-        todo=f"it reads {', '.join(reader.NAME for reader in readers())}",
+        todo=f"it reads {', '.join(sorted(reader.NAME for reader in readers()))}",
     )
 
 

@@ -30,7 +30,10 @@ from contextecho.studies.conditions import condition_notes, under_conditions
 from contextecho.studies.model import Study
 
 _THIN = 0.5
-"""Share of the budget below which a snapshot that was cut is worth a note."""
+"""Share of the room for messages below which a snapshot that was cut is worth a note."""
+
+_HEAVY = 0.25
+"""Share of the budget from which on a system prompt is worth a note."""
 
 
 class Forks(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +105,8 @@ def take_forks(
             *choice.notes,
             *condition_notes(positions),
             *_system_notes(session, protocol, system),
-            *_notes(snapshots, ratios, budget or protocol.budget, protocol.budget_unit),
+            *_summary_notes(session, snapshots),
+            *_notes(snapshots, ratios, budget or protocol.budget, protocol.budget_unit, counter),
         ),
     )
 
@@ -112,21 +116,50 @@ def _system_notes(session: Session, protocol: Protocol, given: str | None) -> It
         yield "the system prompt of all arms is the session's own (--system FILE for another)"
 
 
+def _summary_notes(session: Session, snapshots: Sequence[Snapshot]) -> Iterator[str]:
+    """Where a compaction's summary is not in view, and whether that is our doing."""
+    trimmed = [s.position for s in snapshots if s.summary_kept is False]
+    missing = [at.label for at in trimmed if not _has_summary(session, at.segment)]
+    cut = [at.label for at in trimmed if at.label not in missing]
+    if cut:
+        yield f"the compaction summary is not wholly in view at {', '.join(cut)}"
+    if missing:
+        yield (
+            f"the file does not hold the compaction summary that the model had at "
+            f"{', '.join(missing)} (encrypted or not recorded)"
+        )
+
+
+def _has_summary(session: Session, segment: int) -> bool:
+    """Whether the summary that a segment goes on from can be read."""
+    compactions = session.full_compactions
+    return not segment or segment > len(compactions) or compactions[segment - 1].summary is not None
+
+
 def _notes(
-    snapshots: Sequence[Snapshot], ratios: Mapping[str, float], limit: int, unit: Unit
+    snapshots: Sequence[Snapshot],
+    ratios: Mapping[str, float],
+    limit: int,
+    unit: Unit,
+    counter: TokenCounter,
 ) -> Iterator[str]:
     """What a reader must know about the prefixes."""
     empty = [s.position.label for s in snapshots if not s.context.messages]
     if empty:
         yield f"nothing of the session is in view at {', '.join(empty)}: the arms equal scratch"
-    trimmed = [s.position.label for s in snapshots if s.summary_kept is False]
-    if trimmed:
-        yield f"the compaction summary is not wholly in view at {', '.join(trimmed)}"
+    system = counter.count(snapshots[0].context.system or "")
+    if unit is Unit.TOKENS and system >= _HEAVY * limit:
+        yield (
+            f"the system prompt takes {system:,} of the {limit:,} tokens that a prefix may have, "
+            "in every arm: --context N leaves the session more room, --system FILE gives another"
+        )
     for snapshot in snapshots:
-        if snapshot.dropped_turns and unit is Unit.TOKENS and snapshot.tokens < _THIN * limit:
+        beside = _tokens_beside(snapshot, counter)
+        room, shown = limit - beside, snapshot.tokens - beside
+        if snapshot.dropped_turns and unit is Unit.TOKENS and shown < _THIN * room:
             yield (
-                f"{snapshot.position.label} shows {snapshot.tokens:,} tokens, with "
-                f"room for {limit:,}: messages are shown whole, and the next one back does not fit"
+                f"{snapshot.position.label} shows {shown:,} tokens of messages, with room for "
+                f"{room:,}: messages are shown whole, and the next one back does not fit"
             )
         if unit is Unit.TOKENS and snapshot.tokens > limit:
             yield (
@@ -139,3 +172,8 @@ def _notes(
                 f"the control at {label} has {ratio:.3f} times the session's tokens, "
                 f"counted by {snapshots[0].counter}"
             )
+
+
+def _tokens_beside(snapshot: Snapshot, counter: TokenCounter) -> int:
+    """Tokens of a prefix that are no messages: the system prompt and declared tools."""
+    return context_tokens(msgspec.structs.replace(snapshot.context, messages=()), counter)

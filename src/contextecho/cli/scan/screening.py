@@ -3,20 +3,26 @@
 The one thing to know: a file that the user named is screened or refused; in a folder,
 sub-agents' sessions and files of other kinds are passed over, but a file of JSON lines
 that is no session is named, since it may be one that we should know.
+
+What screens is loaded by the process that does it: it brings threads, and a process that
+has some cannot be copied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.processes import spread
-from contextecho.scoring import Screen, screen_session
 from contextecho.sessions import Session, look_inside, read_session, walk
+
+if TYPE_CHECKING:
+    from contextecho.scoring import Screen
 
 _SLOWER = 8  # screening takes as long as indexing that many times the bytes
 
@@ -69,7 +75,7 @@ def _screen(file: tuple[Path, bool]) -> Screened:
         is_news = named or inside.format is not None or path.name.endswith(".jsonl")
         return Screened(unread=[inside.error] if is_news else [])
     return Screened(
-        screens=[made for _, made in inside.sessions if isinstance(made, Screen)],
+        screens=[made for _, made in inside.sessions if not isinstance(made, SessionError)],
         unread=[made for _, made in inside.sessions if isinstance(made, SessionError)],
         sub_agents=inside.sub_agents,
     )
@@ -83,4 +89,6 @@ def _screen_one(path: Path) -> Screened:
 
 
 def _screen_session(session: Session) -> Screen:
+    from contextecho.scoring import screen_session
+
     return replace(screen_session(session), path=session.name)
