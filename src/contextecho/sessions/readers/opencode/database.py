@@ -152,8 +152,8 @@ class DatabaseSource(NumberedSource):
             yield load
 
     def _unchanged(self, database: _Database, number: int) -> Stored:
-        stored = self._form.stored(database.connection, self._ids[number - 1])
-        if stored is None or _digest(stored) != self._digests[number - 1]:
+        stored = self._form.stored(database.connection, self._ids[number - 1]) or ()
+        if _digest(stored) != self._digests[number - 1]:
             raise changed(self._path)
         return stored
 
