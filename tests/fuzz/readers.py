@@ -29,6 +29,7 @@ with atheris.instrument_imports(include=["contextecho.sessions"]):
     NAMES = [None, *(reader.NAME for reader in readers())]  # imports them all, instrumented
 
 SEED_BYTES = 24_000
+MOST_MEMBERS = 5  # of a file: what is wrong with one is mostly wrong with all
 LIMITS = ["-timeout=20", "-rss_limit_mb=3000", "-max_len=65536"]
 ODD: list[Any] = [
     *(None, True, -1, 0, 2**70, 1e308, "", "\ud83d", "\u2028", "x" * 5000, [], {}, [[]]),
@@ -103,7 +104,7 @@ def main() -> None:
         def once(data: bytes) -> None:
             # By its content, as a user's file is; every other time by a reader that is not its own.
             named = NAMES[len(data) // 2 % len(NAMES)] if len(data) % 2 else None
-            check(file, data, format=named)
+            check(file, data, format=named, most=MOST_MEMBERS)
 
         atheris.Setup(
             [sys.argv[0], *LIMITS, *sys.argv[2:], str(corpus)], once, custom_mutator=mutate

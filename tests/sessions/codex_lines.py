@@ -91,20 +91,7 @@ def write(path: Path, lines: Iterable[dict[str, Any] | bytes]) -> Path:
     return path
 
 
-def said(session: Session) -> list[tuple[str, str, str]]:
-    """(speaker, kind, text) of every turn."""
-    contents = session.contents(session.turns)
-    return [
-        (turn.speaker.value, turn.kind.value, content.text)
-        for turn, content in zip(session.turns, contents, strict=True)
-    ]
-
-
 def read(folder: Path, *lines: dict[str, Any] | list[dict[str, Any]]) -> Session:
     """Write these lines and read them."""
     flat = [each for line in lines for each in (line if isinstance(line, list) else [line])]
     return read_session(write(folder / "rollout.jsonl", flat))
-
-
-def skipped(session: Session) -> dict[str, int]:
-    return {each.reason: each.count for each in session.skipped}

@@ -21,6 +21,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
+def read_text(tmp_path: Path) -> Callable[[str], Session]:
+    """Write a text to a file and read it."""
+
+    def _read(text: str) -> Session:
+        path = tmp_path / "session"
+        path.write_text(text, encoding="utf-8")
+        return read_session(path)
+
+    return _read
+
+
+@pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Session]:
     """Write records to a file and read it."""
 

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
-from contextecho.sessions import Session
+from contextecho.sessions import Kind, Session, Speaker, Turn
+
+
+def said(session: Session) -> list[tuple[Kind, Speaker, str]]:
+    """Kind, speaker and text of each turn."""
+    contents = session.contents(session.turns)
+    return [
+        (turn.kind, turn.speaker, content.text)
+        for turn, content in zip(session.turns, contents, strict=True)
+    ]
+
+
+def spoken(session: Session) -> list[tuple[Speaker, str]]:
+    """Speaker and text of each turn."""
+    return [(speaker, text) for _, speaker, text in said(session)]
 
 
 def texts(session: Session, **fields: Any) -> list[str]:
@@ -13,6 +28,21 @@ def texts(session: Session, **fields: Any) -> list[str]:
     return [content.text for content in session.contents(turns)]
 
 
-def reasons(session: Session) -> dict[str, int]:
+def of_kind(session: Session, kind: Kind) -> list[Turn]:
+    return [turn for turn in session.turns if turn.kind is kind]
+
+
+def human_hashes(session: Session) -> list[str]:
+    """The first 16 hexadecimal digits of the SHA-256 of each text that a human wrote."""
+    found = texts(session, speaker=Speaker.HUMAN)
+    return [sha256(text.encode()).hexdigest()[:16] for text in found]
+
+
+def reasons(session: Session) -> dict[str, tuple[int, ...]]:
+    """What was left out or mended, with its lines."""
+    return {skipped.reason: skipped.lines for skipped in session.skipped}
+
+
+def counts(session: Session) -> dict[str, int]:
     """What was left out or mended, counted."""
     return {skipped.reason: skipped.count for skipped in session.skipped}

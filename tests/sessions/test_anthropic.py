@@ -16,10 +16,11 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import anthropic
 from contextecho.sessions.reading import members_of
+from sessions.any_bytes import check, check_session
 from sessions.building import assistant as record_of_claude_code
 from sessions.building import call, line, result
-from sessions.looking import reasons, texts
-from sessions.survival import QUIET, damaged, loads, survives, swapped
+from sessions.damage import QUIET, altered, damaged
+from sessions.looking import counts, texts
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
 THOUGHT = {"type": "thinking", "thinking": "I need ls.", "signature": "c2ln"}
@@ -74,16 +75,6 @@ def as_conversation_line(messages: list[Any]) -> str:
 SHAPES = [as_array, as_compact, as_request, as_pair, as_lines, as_conversation_line]
 
 
-@pytest.fixture
-def read_text(tmp_path: Path) -> Callable[[str], Session]:
-    def _read(text: str) -> Session:
-        path = tmp_path / "log.txt"
-        path.write_text(text, encoding="utf-8")
-        return read_session(path)
-
-    return _read
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_all_shapes_hold_the_same_conversation(
     read_text: Callable[[str], Session], shape: Callable[[list[Any]], str]
@@ -121,7 +112,7 @@ def test_all_shapes_hold_the_same_conversation(
     assert (tool_call.tool, tool_result.tool, tool_result.call_id) == ("Bash", "Bash", "t1")
     assert [content.images for content in session.contents(session.turns)] == [0, 0, 0, 0, 0, 1, 0]
     assert session.skipped == ()
-    loads(session)
+    check_session(session)
 
 
 def test_the_model_of_the_request_answers_where_the_response_does_not_say(
@@ -174,7 +165,7 @@ def test_what_is_left_out_is_counted(read_text: Callable[[str], Session]) -> Non
     )
     assert session.steps == 1
     assert next(session.contents(session.turns)).images == 1
-    assert reasons(session) == {
+    assert counts(session) == {
         "unknown content block: hologram": 1,
         "empty message": 1,
         "redacted thinking": 1,
@@ -222,7 +213,7 @@ def test_the_words_of_claude_code_in_a_request_are_the_clients(
         "<bash-stdout>a.py</bash-stdout>",
     ]
     assert (session.prompts, session.steps) == (2, 3)
-    loads(session)
+    check_session(session)
 
 
 def logged(history: list[Any], response: dict[str, Any], **body: Any) -> dict[str, Any]:
@@ -255,7 +246,7 @@ def test_calls_that_go_on_with_one_another_are_one_conversation(
     assert texts(session)[-3:] == ["One file: a.py", "bye", "Bye."]
     assert len(session.turns) == 9
     assert session.turns[-1].time == 1767225601  # by `date -d 2026-01-01T00:00:01Z +%s`
-    loads(session)
+    check_session(session)
 
 
 def test_a_streamed_response_is_counted_and_found_in_the_next_request(
@@ -264,7 +255,7 @@ def test_a_streamed_response_is_counted_and_found_in_the_next_request(
     streamed = {"request": {"body": BODY}, "response": {"body_raw": "event: message_start"}}
     session = read_text(json.dumps(streamed) + "\n")
     assert (session.prompts, session.steps) == (2, 2)
-    assert reasons(session) == {"request without a readable answer": 1}
+    assert counts(session) == {"request without a readable answer": 1}
 
 
 A, B, C, D = user("a"), answer("b"), user("c"), answer("d")
@@ -306,7 +297,7 @@ def test_a_history_that_lost_its_beginning_was_compacted(
     assert [session.text(session.turns[i]) for i in compaction.kept] == ["c", "d"]
     assert texts(session, segment=1) == ["Summary of what was done.", "e", "f"]
     assert (session.prompts, session.steps) == (3, 3)
-    loads(session)
+    check_session(session)
 
 
 def test_a_window_that_moves_on_has_no_summary(read_text: Callable[[str], Session]) -> None:
@@ -349,7 +340,7 @@ def test_words_that_the_client_changed_are_counted_and_not_said_again(
     of = {"metadata": {"user_id": "user_1_session_2"}}
     other = user("a, with a reminder")
     session = read_text(as_log(logged([A], SIGNED, **of), logged([other, B, C], D, **of)))
-    assert reasons(session) == {"message changed by the client": 1}
+    assert counts(session) == {"message changed by the client": 1}
     assert texts(session) == ["a", "I need ls.", "b", "c", "d"]
 
 
@@ -371,7 +362,7 @@ def test_calls_with_other_instructions_are_a_sub_agents(
     assert (session.prompts, session.steps) == (3, 3)
     assert texts(session)[0] == "a"
     assert session.system == "Be brief."
-    assert reasons(session) == {"change of the instructions": 1}
+    assert counts(session) == {"change of the instructions": 1}
 
 
 def test_agents_with_the_same_instructions_are_told_by_what_they_repeat(
@@ -422,7 +413,7 @@ def test_conversations_by_the_line_are_sessions_of_their_own(tmp_path: Path) -> 
     assert members_of(path) == ["1", "3"]
     session = read_session(f"{path}#3")
     assert (session.prompts, session.member) == (2, "3")
-    assert reasons(session) == {"broken line": 1}
+    assert counts(session) == {"broken line": 1}
     path.write_text(json.dumps(MESSAGES) + "\n" + json.dumps(MESSAGES[:2]) + "\n")
     assert members_of(path) == ["1", "2"]
     path.write_text(json.dumps([MESSAGES, MESSAGES[:2]]))
@@ -440,7 +431,7 @@ def test_a_cut_document_is_read_as_far_as_it_goes(read_text: Callable[[str], Ses
     for shape in (as_array, as_request, as_pair):
         text = shape([*MESSAGES, *MESSAGES])
         session = read_text(text[: text.rindex("and say")])
-        assert (session.steps, reasons(session)) == (3, {"cut document": 1}), shape
+        assert (session.steps, counts(session)) == (3, {"cut document": 1}), shape
 
 
 def test_plain_words_and_other_apis_are_not_taken(read_text: Callable[[str], Session]) -> None:
@@ -475,12 +466,12 @@ LOG = [logged([A], SIGNED), logged([A, B, C], D), logged([user("summary"), C, D,
 @given(st.data())
 def test_any_damage_to_the_bytes(tmp_path: Path, data: Any) -> None:
     seed = data.draw(st.sampled_from([shape(MESSAGES) for shape in SHAPES] + [as_log(*LOG)]))
-    survives(tmp_path / "f", damaged(data, seed.encode()))
+    check(tmp_path / "f", data.draw(damaged([seed.encode()])))
 
 
 @QUIET
 @given(st.data())
 def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
-    value = swapped(data, data.draw(st.sampled_from([MESSAGES, BODY, LOG])))
+    value = data.draw(altered([MESSAGES, BODY, LOG]))
     text = as_log(*value) if data.draw(st.booleans()) else json.dumps(value, indent=1)
-    survives(tmp_path / "f", text.encode(), "anthropic")
+    check(tmp_path / "f", text.encode(), format="anthropic")

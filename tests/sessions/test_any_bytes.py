@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions.any_bytes import check
 from sessions.building import assistant, call, line, queue, record, result, user
-
-QUIET = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+from sessions.damage import QUIET, damaged, json_values
 
 SEED = b"".join(
     line(r)
@@ -36,13 +33,6 @@ CHAT = json.dumps(
     [{"role": "user", "content": "é"}, {"role": "assistant", "content": [{"type": "text"}]}]
 ).encode()
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
 FIELDS = ["type", "message", "uuid", "isMeta", "origin", "compactMetadata", "attachment", "content"]
 record_like = st.builds(
     lambda kind, fields, message: {"type": kind, "sessionId": "s", **fields, **message},
@@ -80,18 +70,9 @@ def test_random_bytes(tmp_path: Path, data: bytes) -> None:
 
 
 @QUIET
-@given(st.data())
-def test_real_lines_with_random_damage(tmp_path: Path, data: Any) -> None:
-    damaged = bytearray(data.draw(st.sampled_from([SEED, CHAT])))
-    for _ in range(data.draw(st.integers(1, 5))):
-        at = data.draw(st.integers(0, len(damaged)))
-        drop = data.draw(st.integers(0, 60))
-        put = data.draw(
-            st.binary(max_size=4)
-            | st.sampled_from([b"\x00\x00", b"}{", b"\\ud83d", b'"', b"[" * 2000, b"1e999", b"\n"])
-        )
-        damaged[at : at + drop] = put
-    check(tmp_path / "f", bytes(damaged))
+@given(damaged([SEED, CHAT]))
+def test_real_lines_with_random_damage(tmp_path: Path, data: bytes) -> None:
+    check(tmp_path / "f", data)
 
 
 @QUIET

@@ -53,16 +53,6 @@ def as_conversation_line(messages: list[Any]) -> str:
 SHAPES = [as_array, as_object, as_lines, as_conversation_line]
 
 
-@pytest.fixture
-def read_text(tmp_path: Path) -> Callable[[str], Session]:
-    def _read(text: str) -> Session:
-        path = tmp_path / "chat.txt"
-        path.write_text(text, encoding="utf-8")
-        return read_session(path)
-
-    return _read
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_all_shapes_hold_the_same_conversation(
     read_text: Callable[[str], Session], shape: Callable[[list[Any]], str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import codex
-from sessions.codex_lines import skipped
+from sessions.looking import counts, human_hashes
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +21,9 @@ def of(session: Session, speaker: Speaker, kind: Kind) -> int:
     return sum(turn.speaker is speaker and turn.kind is kind for turn in session.turns)
 
 
-def human_hashes(session: Session) -> list[str]:
-    """The first 16 digits of the SHA-256 of the first and the last typed text."""
-    human = [turn for turn in session.turns if turn.speaker is Speaker.HUMAN]
-    texts = (session.text(turn) for turn in (human[0], human[-1]))
-    return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
+def first_and_last_typed(session: Session) -> list[str]:
+    hashes = human_hashes(session)
+    return [hashes[0], hashes[-1]]
 
 
 def test_a_long_session_with_two_compactions(rollouts: Path) -> None:
@@ -44,7 +41,7 @@ def test_a_long_session_with_two_compactions(rollouts: Path) -> None:
     assert [t.line for t in session.turns if t.final] == [
         *(156, 175, 184, 193, 246, 259, 495, 528, 860)
     ]
-    assert human_hashes(session) == ["9f812ff77e781e47", "5468985ab59ce6d9"]
+    assert first_and_last_typed(session) == ["9f812ff77e781e47", "5468985ab59ce6d9"]
     assert session.models == ("gpt-5.3-codex-spark",)
     assert session.versions == ("0.142.2",)
     assert session.id == "019f03e0-321f-7eb2-83cc-b54ecd71be23"
@@ -74,7 +71,7 @@ def test_compactions_with_encrypted_summaries(rollouts: Path) -> None:
         sum(t.speaker is Speaker.HUMAN for t in map(session.turns.__getitem__, second.kept)) == 10
     )
     assert session.turns[-1].segment == 2
-    assert skipped(session)["compaction summary encrypted or not recorded"] == 2
+    assert counts(session)["compaction summary encrypted or not recorded"] == 2
 
 
 def test_failed_commands(rollouts: Path) -> None:
@@ -99,8 +96,8 @@ def test_a_session_with_steering_and_an_interrupt(rollouts: Path) -> None:
     assert of(session, Speaker.MODEL, Kind.TOOL_CALL) == 148 + 1 + 1
     assert of(session, Speaker.TOOL, Kind.TOOL_RESULT) == 147 + 1
     assert of(session, Speaker.MODEL, Kind.THINKING) == 0
-    assert skipped(session)["reasoning encrypted or not recorded"] == 86
-    assert human_hashes(session) == ["a11b677c0e3b3187", "1107f0854fa97d26"]
+    assert counts(session)["reasoning encrypted or not recorded"] == 86
+    assert first_and_last_typed(session) == ["a11b677c0e3b3187", "1107f0854fa97d26"]
 
 
 def test_a_model_switch_is_declared(rollouts: Path) -> None:
@@ -157,8 +154,8 @@ def test_a_sampler_of_all_kinds_of_lines(rollouts: Path) -> None:
     assert [compaction.line for compaction in session.compactions] == [26, 47, 69, 81, 89, 111]
     assert session.id == "019fc8be-3658-7ca3-9e29-000000000000"
     assert session.parent is None
-    assert skipped(session)["metadata of another session"] == 6
-    assert not [reason for reason in skipped(session) if reason.startswith("unknown")]
+    assert counts(session)["metadata of another session"] == 6
+    assert not [reason for reason in counts(session) if reason.startswith("unknown")]
 
 
 def test_a_file_of_events_alone_is_no_conversation(rollouts: Path) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.errors import SessionError
-from contextecho.sessions import read_session
+from sessions import any_bytes
 from sessions.codex_lines import (
     answer,
     call,
@@ -26,10 +26,8 @@ from sessions.codex_lines import (
     typed,
     uuid_at,
 )
+from sessions.damage import QUIET, damaged, json_values
 
-QUIET = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 COMPACTED = {"type": "compacted", "payload": {"message": "S.", "replacement_history": []}}
 LINES = [
     *(meta(100, forked_from_id=uuid_at(0)), meta(0), context(1), task(100), context(100)),
@@ -43,13 +41,6 @@ SEED = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line i
 FIELDS = sorted({key for line in LINES for key in line["payload"]})
 KINDS = sorted({line["payload"].get("type", "") for line in LINES})
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
 blocks = st.lists(
     st.fixed_dictionaries(
         {"type": st.sampled_from(["input_text", "output_text", "input_image", "other"])},
@@ -66,20 +57,7 @@ line_like = st.builds(
 )
 
 
-def check(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
-    try:
-        session = read_session(path, format="codex")
-    except SessionError as error:
-        assert "\n" not in str(error)  # noqa: PT017
-        return
-    contents = list(session.contents(session.turns))
-    assert [len(content.text) for content in contents] == [turn.chars for turn in session.turns]
-    for content in contents:
-        content.text.encode("utf-8")
-    for _, row in session.source.records(1, len(data) + 1):
-        json.dumps(row).encode("utf-8")
-    assert session.steps > 0
+check = partial(any_bytes.check, format="codex")
 
 
 @QUIET
@@ -89,18 +67,9 @@ def test_random_bytes(tmp_path: Path, data: bytes) -> None:
 
 
 @QUIET
-@given(st.data())
-def test_real_lines_with_random_damage(tmp_path: Path, data: Any) -> None:
-    damaged = bytearray(SEED)
-    for _ in range(data.draw(st.integers(1, 5))):
-        at = data.draw(st.integers(0, len(damaged)))
-        drop = data.draw(st.integers(0, 60))
-        put = data.draw(
-            st.binary(max_size=4)
-            | st.sampled_from([b"\x00\x00", b"}{", b"\\ud83d", b'"', b"[" * 2000, b"1e999", b"\n"])
-        )
-        damaged[at : at + drop] = put
-    check(tmp_path / "f", bytes(damaged))
+@given(damaged([SEED]))
+def test_real_lines_with_random_damage(tmp_path: Path, data: bytes) -> None:
+    check(tmp_path / "f", data)
 
 
 @QUIET

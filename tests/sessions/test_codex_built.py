@@ -21,21 +21,20 @@ from sessions.codex_lines import (
     meta,
     output,
     read,
-    said,
-    skipped,
     task,
     tokens,
     typed,
     uuid_at,
     write,
 )
+from sessions.looking import counts, said
 
 AGENTS = "# AGENTS.md instructions for /work\n\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>"
 ENVIRONMENT = "<environment_context>\n  <cwd>/old/work</cwd>\n</environment_context>"
 
 
 def humans(folder: Path, *lines: Any) -> list[str]:
-    return [text for speaker, _, text in said(read(folder, *lines)) if speaker == "human"]
+    return [text for _, speaker, text in said(read(folder, *lines)) if speaker == "human"]
 
 
 # What a human typed
@@ -46,15 +45,15 @@ def test_a_typed_message_counts_once_and_injected_blocks_are_the_clients(tmp_pat
     lines = [meta(), given(AGENTS, ENVIRONMENT), typed("fix it"), skill, answer("Done.")]
     session = read(tmp_path, *lines)
     assert said(session) == [
-        ("harness", "user", AGENTS),
-        ("harness", "user", ENVIRONMENT),
-        ("human", "user", "fix it"),
-        ("harness", "user", "<skill>\n<name>x</name>\n</skill>"),
-        ("model", "assistant", "Done."),
+        ("user", "harness", AGENTS),
+        ("user", "harness", ENVIRONMENT),
+        ("user", "human", "fix it"),
+        ("user", "harness", "<skill>\n<name>x</name>\n</skill>"),
+        ("assistant", "model", "Done."),
     ]
     assert (session.prompts, session.steps, session.row_turns) == (1, 1, 4)
-    assert skipped(session)["typed message, said again"] == 1
-    assert skipped(session)["said again in an event"] == 1
+    assert counts(session)["typed message, said again"] == 1
+    assert counts(session)["said again in an event"] == 1
 
 
 def test_the_event_may_come_first(tmp_path: Path) -> None:
@@ -71,20 +70,20 @@ def test_two_messages_typed_at_once_are_two(tmp_path: Path) -> None:
 def test_what_no_event_says_was_typed_by_nobody(tmp_path: Path) -> None:
     lines = [meta(), typed("go"), answer("Done."), given("Hook: run the tests."), answer("OK.")]
     session = read(tmp_path, *lines)
-    assert ("harness", "user", "Hook: run the tests.") in said(session)
+    assert ("user", "harness", "Hook: run the tests.") in said(session)
     assert session.prompts == 1
 
 
 def test_a_short_prompt_does_not_swallow_what_the_client_wrote(tmp_path: Path) -> None:
     lines = [meta(), typed("work"), given(ENVIRONMENT), answer("Done.")]
-    assert ("harness", "user", ENVIRONMENT) in said(read(tmp_path, *lines))
+    assert ("user", "harness", ENVIRONMENT) in said(read(tmp_path, *lines))
 
 
 def test_the_newest_clients_write_typed_messages_as_items(tmp_path: Path) -> None:
     content = [{"type": "text", "text": "look"}, {"type": "local_image", "path": "/a.png"}]
     done = event("item_completed", item={"type": "UserMessage", "id": "u", "content": content})
     session = read(tmp_path, meta(), given("look"), done, answer("A cat."))
-    assert [text for speaker, _, text in said(session) if speaker == "human"] == ["look"]
+    assert [text for _, speaker, text in said(session) if speaker == "human"] == ["look"]
     assert next(session.contents(session.turns)).images == 1
 
 
@@ -111,16 +110,16 @@ def test_a_message_in_two_kinds_of_events_is_one(tmp_path: Path) -> None:
 def test_without_events_the_marks_of_injected_blocks_tell(tmp_path: Path, injected: str) -> None:
     lines = [meta(), given(injected), given("fix it"), answer("Done.")]
     session = read(tmp_path, *lines)
-    assert said(session)[:2] == [("harness", "user", injected), ("human", "user", "fix it")]
+    assert said(session)[:2] == [("user", "harness", injected), ("user", "human", "fix it")]
 
 
 def test_words_behind_injected_blocks_of_the_same_text_are_the_humans(tmp_path: Path) -> None:
     together = f"{AGENTS}\n{ENVIRONMENT}\n\nfix it\n"
     lines = [meta(), given(together), answer("Done.")]
     assert said(read(tmp_path, *lines))[:3] == [
-        ("harness", "user", AGENTS),
-        ("harness", "user", ENVIRONMENT),
-        ("human", "user", "fix it"),
+        ("user", "harness", AGENTS),
+        ("user", "harness", ENVIRONMENT),
+        ("user", "human", "fix it"),
     ]
 
 
@@ -133,8 +132,8 @@ def test_an_editors_context_in_front_is_not_the_humans(
     message = typed(text) if has_event else [given(text)]
     session = read(tmp_path, meta(), message, answer("Done."))
     assert said(session)[:2] == [
-        ("harness", "user", f"{head}\n\n## a.py\n\n## My request for Codex:"),
-        ("human", "user", "fix it"),
+        ("user", "harness", f"{head}\n\n## a.py\n\n## My request for Codex:"),
+        ("user", "human", "fix it"),
     ]
     assert session.prompts == 1
 
@@ -148,7 +147,7 @@ def test_pictures_are_counted_and_their_labels_left_out(tmp_path: Path) -> None:
     told = event("user_message", message="see", images=["data:image/png;base64,AAAA"])
     for lines in ([meta(), shown, answer("A cat.")], [meta(), shown, told, answer("A cat.")]):
         session = read(tmp_path, *lines)
-        assert said(session)[0] == ("human", "user", "see")
+        assert said(session)[0] == ("user", "human", "see")
         assert next(session.contents(session.turns)).images == 1
         assert len(session.turns) == 2
 
@@ -189,8 +188,8 @@ def test_reasoning_that_is_not_recorded_is_counted(tmp_path: Path) -> None:
     hidden = item("reasoning", summary=[], content=None, encrypted_content="gAAA")
     raw = item("reasoning", summary=[], content=[{"type": "reasoning_text", "text": "So."}])
     session = read(tmp_path, meta(), typed("go"), hidden, raw, answer("Done."))
-    assert [t for _, kind, t in said(session) if kind == "thinking"] == ["So."]
-    assert skipped(session)["reasoning encrypted or not recorded"] == 1
+    assert [t for kind, _, t in said(session) if kind == "thinking"] == ["So."]
+    assert counts(session)["reasoning encrypted or not recorded"] == 1
 
 
 TOOLS = [
@@ -277,7 +276,7 @@ def test_model_mode_and_personality_change_where_they_are_declared(tmp_path: Pat
     assert (first.model, first.mode, first.personality) == ("gpt-a", "default", "pragmatic")
     assert (second.model, second.mode, second.personality) == ("gpt-b", "plan", "friendly")
     assert session.models == ("gpt-a", "gpt-b")
-    assert ("harness", "user", change["payload"]["content"][0]["text"]) in said(session)
+    assert ("user", "harness", change["payload"]["content"][0]["text"]) in said(session)
     assert session.system == "Be good."
 
 
@@ -316,7 +315,7 @@ def test_a_compaction_counts_once_with_its_summary_and_tokens(tmp_path: Path) ->
     assert session.text(summary) == "It did nothing."
     assert [turn.segment for turn in session.turns] == [0, 0, 1, 1, 1, 1]
     assert session.prompts == 2
-    assert skipped(session)["message kept by a compaction, no turn as it stands"] == 1
+    assert counts(session)["message kept by a compaction, no turn as it stands"] == 1
 
 
 def test_the_tokens_of_a_later_answer_are_not_the_compactions(tmp_path: Path) -> None:
@@ -390,8 +389,8 @@ def test_a_fork_is_a_session_of_its_own_without_the_copy(tmp_path: Path) -> None
     assert session.parent is None
     assert [text for _, _, text in said(session)] == ["the fork's", "Forked."]
     assert (session.prompts, session.models) == (1, ("gpt-b",))
-    assert skipped(session)["copied from the session that this is a fork of"] == len(parent()) - 1
-    assert skipped(session)["metadata of another session"] == 1
+    assert counts(session)["copied from the session that this is a fork of"] == len(parent()) - 1
+    assert counts(session)["metadata of another session"] == 1
 
 
 def test_a_fork_of_an_old_client_ends_its_copy_with_a_pause(tmp_path: Path) -> None:
@@ -417,7 +416,7 @@ def test_a_sub_agent_names_its_parent_and_has_no_human(
 ) -> None:
     session = read(tmp_path, meta(100, **fields), own(100.5))
     assert (session.parent, session.prompts, session.steps) == ("p", 0, 1)
-    assert said(session)[0] == ("harness", "user", "the fork's")
+    assert said(session)[0] == ("user", "harness", "the fork's")
 
 
 def test_a_sub_agent_with_the_parents_metadata_alone_keeps_all_of_its_own(tmp_path: Path) -> None:
@@ -454,8 +453,8 @@ def test_messages_of_other_agents_are_the_clients(tmp_path: Path) -> None:
         "payload": {"author": "/root", "content": "Do it"},
     }
     session = read(tmp_path, meta(), typed("go"), told, hidden, asked, answer("OK."))
-    assert said(session)[1:3] == [("harness", "user", "Done"), ("harness", "user", "Do it")]
-    assert skipped(session)["message without readable content"] == 1
+    assert said(session)[1:3] == [("user", "harness", "Done"), ("user", "harness", "Do it")]
+    assert counts(session)["message without readable content"] == 1
 
 
 # Old clients, odd lines, damage
@@ -470,8 +469,8 @@ def test_bare_lines_of_the_first_clients(tmp_path: Path) -> None:
     session = read_session(write(old, [head, state, *bare[:2], state, *bare[2:]]))
     assert (session.format, session.id, session.cwd) == ("codex", "old-1", "/old/work")
     assert (session.prompts, session.steps) == (1, 1)
-    assert [kind for _, kind, _ in said(session)][2:] == ["assistant", "tool_call", "tool_result"]
-    assert skipped(session) == {"client metadata": 3}
+    assert [kind for kind, _, _ in said(session)][2:] == ["assistant", "tool_call", "tool_result"]
+    assert counts(session) == {"client metadata": 3}
 
 
 def test_unknown_lines_events_items_and_blocks_are_counted_by_name(tmp_path: Path) -> None:
@@ -484,14 +483,12 @@ def test_unknown_lines_events_items_and_blocks_are_counted_by_name(tmp_path: Pat
         *(item("novel_item"), {"type": "event_msg"}, {"type": "event_msg", "payload": {}}),
         *(event("turn.completed"), answer("Done.")),
     )
-    assert {
-        reason for reason in skipped(session) if "unknown" in reason or "without" in reason
-    } == {
+    assert {reason for reason in counts(session) if "unknown" in reason or "without" in reason} == {
         *("unknown content block: hologram", "unknown record type: novelty"),
         *("unknown record type: novel_event", "unknown record type: novel_item"),
         *("line without content", "record without type"),
     }
-    assert ("harness", "user", "a") in said(session)
+    assert ("user", "harness", "a") in said(session)
 
 
 def test_a_field_of_an_odd_type_costs_that_field(tmp_path: Path) -> None:
@@ -499,7 +496,7 @@ def test_a_field_of_an_odd_type_costs_that_field(tmp_path: Path) -> None:
         "message", role="assistant", phase=7, content=["bare", {"type": "output_text", "text": 5}]
     )
     session = read(tmp_path, meta(cwd=5), context(personality=[1]), typed("go"), odd)
-    assert said(session)[-1] == ("model", "assistant", "bare")
+    assert said(session)[-1] == ("assistant", "model", "bare")
     assert (session.cwd, session.turns[-1].personality) == (None, None)
 
 
@@ -513,9 +510,9 @@ def test_lines_glued_cut_and_full_of_nuls_are_mended(tmp_path: Path) -> None:
         )
     )
     session = read_session(path)
-    assert [text for speaker, _, text in said(session) if speaker == "model"] == ["One.", "Two."]
-    assert skipped(session)["broken line, records saved"] == 3
-    assert skipped(session)["broken line"] == 1
+    assert [text for _, speaker, text in said(session) if speaker == "model"] == ["One.", "Two."]
+    assert counts(session)["broken line, records saved"] == 3
+    assert counts(session)["broken line"] == 1
 
 
 def test_a_first_line_longer_than_the_head_is_recognised(tmp_path: Path) -> None:

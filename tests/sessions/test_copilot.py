@@ -12,25 +12,14 @@ import pytest
 from hypothesis import given
 
 from contextecho.errors import SessionError
-from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn, read_session
+from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import copilot
 from sessions.any_bytes import check
 from sessions.building import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
+from sessions.looking import of_kind, reasons, spoken
 
 REAL = "sessions/other/copilot/vct-zh-tw-copilot.jsonl"
-
-
-def of_kind(session: Session, kind: Kind) -> list[Turn]:
-    return [turn for turn in session.turns if turn.kind is kind]
-
-
-def said(session: Session) -> list[tuple[str, str]]:
-    return [(turn.speaker.value, session.text(turn)) for turn in session.turns]
-
-
-def reasons(session: Session) -> dict[str, tuple[int, ...]]:
-    return {skipped.reason: skipped.lines for skipped in session.skipped}
 
 
 def test_counts_of_the_real_log(shared: Path) -> None:
@@ -135,7 +124,7 @@ def test_commentary_calls_results_and_the_final_answer(read: Callable[..., Sessi
         event("tool.execution_start", toolCallId="c", toolName="bash"),
         *(result("c", "a.py"), result("d", **failed), answer("One file.", messageId="n")),
     )
-    assert said(session) == [
+    assert spoken(session) == [
         *(("human", "list"), ("model", "hm"), ("model", "Let me look.")),
         *(("model", '{"command": "c"}'), ("model", '{"command": "d"}')),
         *(("tool", "a.py"), ("tool", "denied"), ("model", "One file.")),
@@ -240,7 +229,7 @@ def test_reasoning_told_twice_is_taken_once(
         answer("ok", messageId="m", reasoningText="hm"),
     ]
     session = read(start(), user("hi"), *(both[n] for n in order))
-    assert said(session) == [("human", "hi"), ("model", "hm"), ("model", "ok")]
+    assert spoken(session) == [("human", "hi"), ("model", "hm"), ("model", "ok")]
     assert session.steps == 1
     assert "repeated reasoning" in reasons(session)
 
@@ -248,7 +237,7 @@ def test_reasoning_told_twice_is_taken_once(
 def test_reasoning_without_text_is_none(read: Callable[..., Session]) -> None:
     empty = event("assistant.reasoning", content="", reasoningId="x")
     session = read(start(), user("hi"), answer("ok", messageId="m"), empty)
-    assert said(session) == [("human", "hi"), ("model", "ok")]
+    assert spoken(session) == [("human", "hi"), ("model", "ok")]
     assert reasons(session) == {"session event": (1,), "assistant event": (4,)}
 
 
@@ -345,7 +334,7 @@ def test_compactions(read: Callable[..., Session]) -> None:
     assert session.text(summary) == "So far: 1."
     assert (cleared.line, cleared.trigger, cleared.summary) == (11, "context_cleared", None)
     assert [turn.segment for turn in session.turns] == [0, 0, 1, 1, 1, 2, 2, 2]
-    assert said(session)[5] == ("harness", "Anew.")
+    assert spoken(session)[5] == ("harness", "Anew.")
     assert reasons(session)["failed compaction"] == (5,)
     assert reasons(session)["context truncated"] == (10,)
     assert session.steps == 3
@@ -402,7 +391,7 @@ def test_a_cut_event_does_not_swallow_those_after_it(read: Callable[..., Session
         *(start(), user("hi"), cut[:60] + whole, cut[:60] + b"\n", whole.rstrip() + whole),
         *(b"\x00" * 20 + as_log(user("bye")), cut[:70]),
     )
-    assert [text for _, text in said(session)] == ["hi", "whole", "whole", "whole", "bye"]
+    assert [text for _, text in spoken(session)] == ["hi", "whole", "whole", "whole", "bye"]
     assert reasons(session)["broken line, records saved"] == (3, 5, 6)
     assert reasons(session)["broken line"] == (4, 7)
 
@@ -417,7 +406,7 @@ def test_a_string_that_never_ends_costs_no_more_than_its_lines(tmp_path: Path) -
         began = time.process_time()
         session = read_session(path)
         assert time.process_time() - began < 3
-        assert [text for _, text in said(session)] == ["hi", "ok"]
+        assert [text for _, text in spoken(session)] == ["hi", "ok"]
 
 
 def test_text_made_of_nothing_but_marks_is_read_in_reasonable_time(
@@ -454,7 +443,7 @@ def test_the_older_history(tmp_path: Path, indent: int | None) -> None:
     path.write_text(json.dumps(document, indent=indent))
     session = read_session(path)
     assert (session.format, session.id, session.models) == ("copilot", "s1", ("gpt-a",))
-    assert said(session) == [
+    assert spoken(session) == [
         *(("human", "list"), ("model", '{"a":1}'), ("tool", "a.py"), ("model", "One file.")),
         *(("harness", "<reminder>still there?</reminder>"), ("model", "Yes.")),
     ]

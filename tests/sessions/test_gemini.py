@@ -20,12 +20,13 @@ import pytest
 from hypothesis import given
 
 from contextecho.errors import SessionError
-from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn, read_session
+from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.readers import gemini
 from sessions.any_bytes import check
 from sessions.building import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
+from sessions.looking import counts, of_kind, reasons, spoken, texts
 
 TIME = "2026-05-01T10:00:{:02}.000Z"
 SNAPSHOT = "<state_snapshot>\n<overall_goal>ship</overall_goal>\n</state_snapshot>"
@@ -79,14 +80,6 @@ TABLE = [
 ]
 
 
-def of_kind(session: Session, kind: Kind) -> list[Turn]:
-    return [turn for turn in session.turns if turn.kind is kind]
-
-
-def by(session: Session, speaker: Speaker) -> list[str]:
-    return [session.text(turn) for turn in session.turns if turn.speaker is speaker]
-
-
 @pytest.mark.parametrize("known", TABLE, ids=lambda known: known.file)
 def test_counts_of_real_files(shared: Path, known: Known) -> None:
     session = read_session(shared / "sessions" / "gemini" / known.file)
@@ -95,7 +88,7 @@ def test_counts_of_real_files(shared: Path, known: Known) -> None:
     assert (session.prompts, session.steps) == (known.prompts, known.steps)
     assert tuple(len(of_kind(session, kind)) for kind in kinds) == known[3:6]
     assert sum(turn.final for turn in session.turns) == known.finals
-    human = by(session, Speaker.HUMAN)
+    human = texts(session, speaker=Speaker.HUMAN)
     assert (human[0], human[-1]) == (known.first, known.last)
     check_lengths(session.turns, list(session.contents(session.turns)))
     for name in ("line", "row_turn", "step", "prompt", "segment"):
@@ -112,7 +105,7 @@ def test_the_real_chat_names_its_session_models_and_times(shared: Path) -> None:
         None,  # the tools' results
         "gemini-3.1-pro-preview",
     }
-    assert {s.reason: s.lines for s in session.skipped} == {"client notice": (2, 27)}
+    assert reasons(session) == {"client notice": (2, 27)}
 
 
 def test_a_grown_message_has_its_first_place_and_its_last_content(shared: Path) -> None:
@@ -198,16 +191,12 @@ def read_document(tmp_path: Path) -> Callable[[Any], Session]:
     return _read
 
 
-def said(session: Session) -> list[tuple[str, str]]:
-    return [(turn.speaker.value, session.text(turn)) for turn in session.turns]
-
-
 def test_the_same_chat_in_both_forms(
     read: Callable[..., Session], read_document: Callable[[Any], Session]
 ) -> None:
     messages = [user("u", "hi"), model("m", "look", toolCalls=[call("c")]), model("n", "done")]
     logged, whole = read(header(), *messages), read_document(header(messages=messages))
-    assert said(logged) == said(whole)
+    assert spoken(logged) == spoken(whole)
     assert [turn.line for turn in logged.turns] == [2, 3, 3, 3, 4]
     assert [turn.line for turn in whole.turns] == [1, 2, 2, 2, 3]  # numbers of messages
     assert [turn.final for turn in whole.turns] == [False] * 4 + [True]
@@ -237,7 +226,7 @@ def test_a_message_written_again_after_a_rewind_is_said_again(read: Callable[...
         *(header(), user("a", "one"), model("b", "1"), {"$rewindTo": "a"}),
         *(user("a", "one, better"), model("c", "1!")),
     )
-    assert said(session) == [
+    assert spoken(session) == [
         *(("human", "one"), ("model", "1"), ("human", "one, better"), ("model", "1!"))
     ]
 
@@ -258,17 +247,17 @@ def test_a_list_of_what_is_shown_adds_only_what_is_new(read: Callable[..., Sessi
         *({"$set": {"messages": shown, "lastUpdated": TIME.format(9)}}, user("v", "more")),
         model("o", "yes"),
     )
-    assert [text for _, text in said(session)] == [
+    assert [text for _, text in spoken(session)] == [
         *("<session_context>\nThis is the Gemini CLI.\n</session_context>", "hi", "look"),
         *('{"dir": "."}', "ok", "done", "more", "yes"),
     ]
     assert not any(turn.abandoned for turn in session.turns)
-    assert {s.reason: s.lines for s in session.skipped} == {"repeated tool result": (6,)}
+    assert reasons(session) == {"repeated tool result": (6,)}
 
 
 def test_a_whole_chat_in_such_a_list_is_read(read: Callable[..., Session]) -> None:
     session = read(header(), {"$set": {"messages": [user("u", "héé"), model("m", "hö")]}})
-    assert said(session) == [("human", "héé"), ("model", "hö")]
+    assert spoken(session) == [("human", "héé"), ("model", "hö")]
     assert [turn.line for turn in session.turns] == [2, 2]
 
 
@@ -345,7 +334,7 @@ def test_a_turn_that_was_rolled_back_is_abandoned(read: Callable[..., Session]) 
     )
     abandoned = [session.text(turn) for turn in session.turns if turn.abandoned]
     assert abandoned == ["cancel me"]
-    assert {s.reason: s.lines for s in session.skipped} == {"client notice": (4, 6)}
+    assert reasons(session) == {"client notice": (4, 6)}
 
 
 def test_a_call_that_a_notice_parts_from_its_answer_is_of_one_message(
@@ -378,7 +367,7 @@ def test_a_sub_agents_chat_has_a_parent_and_no_human(
         path=chats / "s1" / "k1.jsonl",
     )
     assert (child.id, child.parent, child.prompts, child.cwd) == ("k1", "s1", 0, "/work")
-    assert said(child) == [("harness", "Find bugs."), ("model", "None!")]
+    assert spoken(child) == [("harness", "Find bugs."), ("model", "None!")]
     main = read(header(), user("u", "hi"), model("m", "ho"), path=chats / "session-1.jsonl")
     assert main.parent is None
     assert [(s.agent_id, s.records, s.models) for s in main.sidechains] == [
@@ -437,9 +426,9 @@ def test_who_spoke_in_what_is_sent_as_the_users(
     read: Callable[..., Session], sent: Any, words: list[str], client: list[str]
 ) -> None:
     session = read(header(), sent, model("m", "ok"))
-    assert by(session, Speaker.HUMAN) == words
+    assert texts(session, speaker=Speaker.HUMAN) == words
     assert session.prompts == len(words)
-    harness = by(session, Speaker.HARNESS)
+    harness = texts(session, speaker=Speaker.HARNESS)
     assert len(harness) == len(client)
     assert all(part in text for part, text in zip(client, harness, strict=True))
 
@@ -496,7 +485,7 @@ HISTORY = [
 @pytest.mark.parametrize("wrapper", [None, "history", "clientHistory", "contents"])
 def test_histories_of_the_api(read_document: Callable[[Any], Session], wrapper: str | None) -> None:
     session = read_document(HISTORY if wrapper is None else {wrapper: HISTORY, "authType": "x"})
-    assert said(session) == [
+    assert spoken(session) == [
         *(("human", "list"), ("model", "hm"), ("model", "Let me look."), ("model", '{"dir": "."}')),
         *(("tool", "denied"), ("model", "I may not.")),
     ]
@@ -556,8 +545,8 @@ def test_damage_is_mended_or_counted(tmp_path: Path) -> None:
     stub = as_log(user("v", "lost"))[:40]
     path.write_bytes(first + stub + second + b"\x00" * 9 + as_log(user("w", "more")) + stub)
     session = read_session(path)
-    assert said(session) == [("human", "hi"), ("model", "ho"), ("human", "more")]
-    assert {s.reason: s.count for s in session.skipped} == {
+    assert spoken(session) == [("human", "hi"), ("model", "ho"), ("human", "more")]
+    assert counts(session) == {
         "broken line, records saved": 2,
         "broken line": 1,
     }

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import mini_swe_agent
-from sessions.trajectories import altered, check_any, claimed, damaged, document, of_kind, said
+from sessions.any_bytes import check
+from sessions.damage import QUIET, altered, damaged, written
+from sessions.looking import of_kind, reasons, said
+from sessions.trajectories import claimed, document
 
 SYSTEM = {"role": "system", "content": "You have bash."}
 TASK = {"role": "user", "content": "Your task: mend it."}
@@ -230,7 +233,7 @@ def test_output_that_looks_like_a_persons_words_is_none(tmp_path: Path) -> None:
 
 def test_strangers_are_counted(tmp_path: Path) -> None:
     session = read(tmp_path, answer("Hi."), {"role": "narrator", "content": "x"}, {"role": [1]})
-    assert {s.reason: s.lines for s in session.skipped} == {
+    assert reasons(session) == {
         "unknown record type: narrator": (4,),
         "not a message": (5,),
     }
@@ -271,9 +274,7 @@ SEED = json.dumps(
 ).encode()
 
 
-@settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(damaged(SEED) | altered(json.loads(SEED)) | st.binary(max_size=200))
+@QUIET
+@given(damaged([SEED]) | altered([json.loads(SEED)]).map(written) | st.binary(max_size=200))
 def test_any_damage_gives_a_session_or_one_line(tmp_path: Path, data: bytes) -> None:
-    check_any(tmp_path / "run", data, "mini-swe-agent")
+    check(tmp_path / "run", data, format="mini-swe-agent")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ from contextecho.sessions import (
 from contextecho.sessions.normalised import SHARED, Header, Line, lines_of
 from contextecho.sessions.reading import members_of
 from sessions.building import assistant, call, chained, line, record, result, user, write
+from sessions.damage import QUIET, json_values
 
 SAME = (
     "id",
@@ -134,13 +135,6 @@ def test_everything_that_a_turn_can_be_survives(tmp_path: Path) -> None:
     assert [row["index"] for row in rows[1:]] == list(range(7))
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
 texts = st.text(max_size=20) | st.text(st.characters(categories=["Cs", "Cc", "Zl"]), max_size=4)
 records = st.one_of(
     texts.map(user),
@@ -154,9 +148,6 @@ records = st.one_of(
     st.just(record("system", subtype="compact_boundary", compactMetadata={"trigger": "manual"})),
     st.builds(lambda text: user(text, isCompactSummary=True), texts),
     st.just(record("progress")),
-)
-QUIET = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -12,6 +12,7 @@ import pytest
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Speaker, read_session
 from contextecho.sessions.readers import opencode
+from sessions.looking import reasons, said
 from sessions.opencode_building import (
     SHAPES,
     as_export,
@@ -21,7 +22,6 @@ from sessions.opencode_building import (
     tool,
     user,
 )
-from sessions.reader_checks import reasons, said
 
 
 def asked(text: str, speaker: Speaker = Speaker.HUMAN) -> tuple[Kind, Speaker, str]:

@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 from contextecho.errors import SessionError
 from contextecho.sessions import Speaker, read_session
 from contextecho.sessions.reading import format_of, members_of
+from sessions.any_bytes import check, check_file, check_session
+from sessions.damage import QUIET, damaged, json_values
+from sessions.looking import reasons, said
 from sessions.opencode_building import (
     SCHEMA,
     SHAPES,
@@ -26,15 +29,6 @@ from sessions.opencode_building import (
     session,
     tool,
     user,
-)
-from sessions.reader_checks import (
-    QUIET,
-    check_file,
-    check_session,
-    damage,
-    json_values,
-    reasons,
-    said,
 )
 
 
@@ -330,8 +324,7 @@ def test_a_damaged_database(tmp_path: Path, data: Any) -> None:
     if not seed.exists():
         as_database(tmp_path, CONVERSATION)
     path = tmp_path / "damaged.db"
-    path.write_bytes(damage(data, seed.read_bytes()))
-    check_file(path, "opencode")
+    check(path, data.draw(damaged([seed.read_bytes()])), format="opencode")
 
 
 def test_a_column_whose_name_is_no_text(tmp_path: Path) -> None:
@@ -348,15 +341,14 @@ def test_a_message_that_only_the_index_has(tmp_path: Path) -> None:
     id = CONVERSATION[0]["info"]["id"].encode()
     at = data.index(id + b"ses_1")  # in the table, the session's id stands behind
     path.write_bytes(data[:at] + b"n" + data[at + 1 :])
-    check_file(path, "opencode")
+    check_file(path, format="opencode")
 
 
 @QUIET
 @given(st.data())
 def test_a_damaged_export(tmp_path: Path, data: Any) -> None:
     path = as_export(tmp_path, CONVERSATION)
-    path.write_bytes(damage(data, path.read_bytes()))
-    check_file(path, "opencode")
+    check(path, data.draw(damaged([path.read_bytes()])), format="opencode")
 
 
 INFO = ["id", "role", "time", "mode", "model", "modelID", "tokens", "system", "summary", "error"]
@@ -378,7 +370,7 @@ def test_values_of_any_type(tmp_path: Path, data: Any) -> None:
     record = session() | data.draw(
         st.dictionaries(st.sampled_from(["revert", "parentID", "version"]), json_values, max_size=1)
     )
-    check_file(as_export(tmp_path, messages, **record), "opencode")
+    check_file(as_export(tmp_path, messages, **record), format="opencode")
 
 
 @pytest.mark.parametrize("depth", [300, 700, 3_000, 100_000])
@@ -387,4 +379,4 @@ def test_nesting_deeper_than_any_parser(tmp_path: Path, depth: int, where: str) 
     messages = [user("a"), assistant("b"), assistant(tool(input={"x": "an argument"}))]
     path = as_export(tmp_path, messages, title="a session's")
     path.write_text(path.read_text().replace(f'"{where}"', "[" * depth + "]" * depth))
-    check_file(path, "opencode")
+    check_file(path, format="opencode")

@@ -10,6 +10,7 @@ import pytest
 
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.model import CompactionKind
+from sessions.looking import reasons, said
 from sessions.opencode_building import (
     Message,
     as_export,
@@ -17,7 +18,6 @@ from sessions.opencode_building import (
     tool,
     user,
 )
-from sessions.reader_checks import reasons, said
 
 CONTINUE = {"type": "text", "synthetic": True, "text": "Continue if you have next steps."}
 

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
+from sessions.any_bytes import check
 from sessions.building import line
-from sessions.trajectories import altered, check_any, damaged, document, of_kind, said
+from sessions.damage import QUIET, altered, damaged, written
+from sessions.looking import of_kind, reasons, said
+from sessions.trajectories import document
 
 STATE = {
     "id": "6f1c",
@@ -193,7 +195,7 @@ def test_a_folder_keeps_the_order_of_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "events" / "event-00009-0a-bb.json").write_text("{cut")
     session = read_session(path)
     assert (session.text(session.turns[-1]), session.turns[-1].line) == ("Thanks.", 11)
-    assert {s.reason: s.lines for s in session.skipped}["not an event"] == (10,)
+    assert reasons(session)["not an event"] == (10,)
 
 
 def test_a_state_without_events_is_refused(tmp_path: Path) -> None:
@@ -358,19 +360,17 @@ def test_parents_in_a_circle_end(tmp_path: Path) -> None:
 
 def test_unknown_kinds_are_counted_by_name(tmp_path: Path) -> None:
     session = read(tmp_path, *EVENTS[:3], event("NovelEvent", "f1"), 7)
-    assert {s.reason: s.lines for s in session.skipped} == {
+    assert reasons(session) == {
         "times without a zone, taken as UTC from here on": (2,),
         "unknown record type: NovelEvent": (4,),
         "not an event": (5,),
     }
 
 
-@settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@QUIET
 @given(
-    st.sampled_from([json.dumps(EVENTS).encode(), b"".join(map(line, EVENTS))]).flatmap(damaged)
-    | altered([*REWOUND, *EVENTS])
+    damaged([written(EVENTS), b"".join(map(line, EVENTS))])
+    | altered([[*REWOUND, *EVENTS]]).map(written)
 )
 def test_any_damage_gives_a_session_or_one_line(tmp_path: Path, data: bytes) -> None:
-    check_any(tmp_path / "events", data, "openhands")
+    check(tmp_path / "events", data, format="openhands")

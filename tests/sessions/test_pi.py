@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import pi
+from sessions.any_bytes import check, check_session
 from sessions.building import line
-from sessions.looking import reasons, texts
-from sessions.survival import QUIET, damaged, loads, survives, swapped
+from sessions.damage import QUIET, altered, damaged
+from sessions.looking import counts, texts
 
 HEADER = {
     "type": "session",
@@ -114,7 +114,7 @@ def test_the_real_session_has_the_counts_of_its_lines(real: Session) -> None:
         (Kind.TOOL_RESULT, Speaker.TOOL): 448,
         (Kind.SUMMARY, Speaker.SUMMARISER): 2,
     }
-    assert reasons(real) == {
+    assert counts(real) == {
         "change of the thinking level": 5,
         "change of the model": 5,
         "aborted before a word": 12,
@@ -183,7 +183,7 @@ def test_the_real_session_says_what_it_is_a_copy_of(real: Session) -> None:
 
 
 def test_every_turn_of_the_real_session_loads(real: Session) -> None:
-    loads(real)
+    check_session(real)
 
 
 def test_the_branch_that_the_file_ends_in_is_the_conversation(read: Callable[..., Session]) -> None:
@@ -191,8 +191,8 @@ def test_the_branch_that_the_file_ends_in_is_the_conversation(read: Callable[...
     assert texts(session, abandoned=True) == ["a way that is left", "left"]
     assert texts(session, speaker=Speaker.HUMAN, abandoned=False) == ["first", "second", "third"]
     assert (session.id, session.cwd, session.forked_from) == ("5e55", "/work", "/s/2025_old.jsonl")
-    assert reasons(session) == {"change of the model": 1, "client metadata": 1}
-    loads(session)
+    assert counts(session) == {"change of the model": 1, "client metadata": 1}
+    check_session(session)
 
 
 def test_what_is_no_ones_words_is_neither_a_prompt_nor_a_step(read: Callable[..., Session]) -> None:
@@ -237,7 +237,7 @@ def test_other_ways_to_say_what_is_kept(
     session = read(*TREE[:11], here, *TREE[12:])
     (compaction,) = session.compactions
     assert [session.text(session.turns[index]) for index in compaction.kept] == kept
-    assert reasons(session) == {"change of the model": 1, "client metadata": 1} | counted
+    assert counts(session) == {"change of the model": 1, "client metadata": 1} | counted
 
 
 def test_a_compaction_of_a_branch_that_was_left_is_none_of_the_conversation(
@@ -246,7 +246,7 @@ def test_a_compaction_of_a_branch_that_was_left_is_none_of_the_conversation(
     gone = entry("compaction", "k0", "a3", summary="Lost.", firstKeptEntryId="u2", tokensBefore=1)
     session = read(*TREE[:8], gone, *TREE[8:])
     assert [c.line for c in session.compactions] == [13]
-    assert reasons(session)["compaction of an abandoned branch"] == 1
+    assert counts(session)["compaction of an abandoned branch"] == 1
     assert texts(session, kind=Kind.SUMMARY, abandoned=True) == ["Lost."]
 
 
@@ -257,7 +257,7 @@ def test_a_broken_line_does_not_cut_the_tree(tmp_path: Path) -> None:
     path.write_bytes(b"".join(rows))
     session = read_session(path)
     assert texts(session, speaker=Speaker.HUMAN, abandoned=False) == ["first", "third"]
-    assert reasons(session)["broken line"] == 1
+    assert counts(session)["broken line"] == 1
 
 
 def test_a_circle_of_parents_ends(read: Callable[..., Session]) -> None:
@@ -268,8 +268,8 @@ def test_a_circle_of_parents_ends(read: Callable[..., Session]) -> None:
 def test_an_entry_written_twice_counts_once(read: Callable[..., Session]) -> None:
     session = read(*TREE, TREE[2], HEADER)
     assert session.prompts == 4
-    assert reasons(session)["repeated record"] == 1
-    assert reasons(session)["another session's header"] == 1
+    assert counts(session)["repeated record"] == 1
+    assert counts(session)["another session's header"] == 1
 
 
 def test_what_the_client_puts_in_front_of_the_typed_words_is_its_own(
@@ -304,7 +304,7 @@ def test_shell_commands_are_the_clients_and_hidden_ones_are_counted(
         "Ran `ls`\n(no output)",
     ]
     assert session.prompts == 0
-    assert reasons(session) == {"command kept from the model": 1}
+    assert counts(session) == {"command kept from the model": 1}
 
 
 def test_answers_that_did_not_come_are_counted(read: Callable[..., Session]) -> None:
@@ -320,7 +320,7 @@ def test_answers_that_did_not_come_are_counted(read: Callable[..., Session]) -> 
     )
     assert session.steps == 2
     assert [(t.final, t.broken_off) for t in session.turns] == [(False, True), (True, False)]
-    assert reasons(session) == {
+    assert counts(session) == {
         "aborted before a word": 1,
         "error in place of an answer": 1,
         "empty message": 1,
@@ -348,7 +348,7 @@ def test_system_prompts_and_edits_of_the_context(read: Callable[..., Session]) -
     (cleared,) = session.compactions
     assert (cleared.kind, cleared.cleared) == (CompactionKind.MICRO, ("c1",))
     assert {turn.segment for turn in session.turns} == {0}
-    assert reasons(session) == {"edit of the context": 1}
+    assert counts(session) == {"edit of the context": 1}
 
 
 def test_the_events_that_the_client_prints_are_read_by_their_ends(
@@ -368,7 +368,7 @@ def test_the_events_that_the_client_prints_are_read_by_their_ends(
         event("turn_end", message=said_by_model, toolResults=[]),
     )
     assert texts(session) == ["go", "ok"]
-    assert reasons(session) == {"event of a run": 4}
+    assert counts(session) == {"event of a run": 4}
 
 
 def test_a_session_without_an_answer_is_refused(read: Callable[..., Session]) -> None:
@@ -384,13 +384,13 @@ def test_no_other_format_is_taken_for_pi(shared: Path) -> None:
 
 
 @QUIET
-@given(st.data())
-def test_any_damage_to_the_bytes(tmp_path: Path, data: Any) -> None:
-    survives(tmp_path / "f", damaged(data, b"".join(map(line, TREE))))
+@given(damaged([b"".join(map(line, TREE))]))
+def test_any_damage_to_the_bytes(tmp_path: Path, data: bytes) -> None:
+    check(tmp_path / "f", data)
 
 
 @QUIET
-@given(st.data())
-def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
-    rows = b"".join(json.dumps(row).encode() + b"\n" for row in swapped(data, TREE))
-    survives(tmp_path / "f", rows, "pi")
+@given(altered([TREE]))
+def test_any_values_in_the_wrong_places(tmp_path: Path, values: list[Any]) -> None:
+    rows = b"".join(json.dumps(row).encode() + b"\n" for row in values)
+    check(tmp_path / "f", rows, format="pi")

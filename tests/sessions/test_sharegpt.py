@@ -18,7 +18,9 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import sharegpt
 from contextecho.sessions.readers.sharegpt import records
 from contextecho.sessions.reading import format_of, members_of
-from sessions.reader_checks import QUIET, check_file, damage, json_values, reasons, said
+from sessions.any_bytes import check
+from sessions.damage import QUIET, damaged, json_values
+from sessions.looking import reasons, said
 
 TURNS = [("system", "Be brief."), ("human", "Wéather in Paris?"), ("gpt", "Sunny 🎉")]
 
@@ -295,16 +297,13 @@ SEEDS += [lines([{"text": SEEDS[-1].decode()}, record()]).encode()]
 
 
 @QUIET
-@given(st.data())
-def test_damaged_bytes(path: Path, data: Any) -> None:
-    seed = data.draw(st.sampled_from(SEEDS))
-    path.write_bytes(damage(data, seed, b"<|im_start|>", b"<|im_end|>"))
-    check_file(path, "sharegpt")
+@given(damaged(SEEDS, b"<|im_start|>", b"<|im_end|>"))
+def test_damaged_bytes(path: Path, data: bytes) -> None:
+    check(path, data, format="sharegpt")
 
 
 @pytest.mark.parametrize("mark", [b'[{"conversations": [', b'{"conversations":', b'"', b"\\"])
 def test_a_file_of_nothing_but_beginnings_is_read_in_reasonable_time(
     path: Path, mark: bytes
 ) -> None:
-    path.write_bytes(SEEDS[1][:200] + mark * 200_000)
-    check_file(path, "sharegpt")
+    check(path, SEEDS[1][:200] + mark * 200_000, format="sharegpt")

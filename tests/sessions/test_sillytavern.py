@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import sillytavern
 from contextecho.sessions.readers.sillytavern.dates import seconds_of
+from sessions.any_bytes import check
 from sessions.building import line
-from sessions.reader_checks import QUIET, check_file, damage, json_values, reasons, said
+from sessions.damage import QUIET, damaged, json_values
+from sessions.looking import reasons, said
 
 HEADER = {
     "user_name": "Ann",
@@ -278,11 +280,9 @@ SEED = b"".join(
 
 
 @QUIET
-@given(st.data())
-def test_damaged_bytes(tmp_path: Path, data: Any) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(damage(data, SEED))
-    check_file(path, "sillytavern")
+@given(damaged([SEED]))
+def test_damaged_bytes(tmp_path: Path, data: bytes) -> None:
+    check(tmp_path / "f", data, format="sillytavern")
 
 
 @QUIET
@@ -308,6 +308,4 @@ def test_damaged_bytes(tmp_path: Path, data: Any) -> None:
 )
 def test_values_of_any_type(tmp_path: Path, fields: list[dict[str, Any]]) -> None:
     rows = [*SEED.splitlines(), *(json.dumps(human("a") | f).encode() for f in fields)]
-    path = tmp_path / "f"
-    path.write_bytes(b"\n".join(rows))
-    check_file(path, "sillytavern")
+    check(tmp_path / "f", b"\n".join(rows), format="sillytavern")

@@ -15,7 +15,9 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import spans
 from contextecho.sessions.reading import members_of
-from sessions.looking import reasons, texts
+from sessions.any_bytes import check, check_session
+from sessions.damage import QUIET, altered, damaged
+from sessions.looking import counts, texts
 from sessions.spanning import (
     A1,
     A2,
@@ -31,19 +33,8 @@ from sessions.spanning import (
     node,
     of_openai,
 )
-from sessions.survival import QUIET, damaged, loads, survives, swapped
 
 OPENAI = langsmith(of_openai)
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Callable[[str], Session]:
-    def _read(text: str) -> Session:
-        path = tmp_path / "export"
-        path.write_text(text, encoding="utf-8")
-        return read_session(path)
-
-    return _read
 
 
 def lines_of(found: Any) -> str:
@@ -57,10 +48,10 @@ def indented(found: Any) -> str:
 @pytest.mark.parametrize("written", [lines_of, indented, json.dumps])
 @pytest.mark.parametrize("form", EXPORTS)
 def test_all_forms_hold_the_same_conversation(
-    read: Callable[[str], Session], form: str, written: Callable[[Any], str]
+    read_text: Callable[[str], Session], form: str, written: Callable[[Any], str]
 ) -> None:
     """By the construction of `CALLS`: 2 prompts, 3 steps, 1 call with its result."""
-    session = read(written(EXPORTS[form](CALLS)))
+    session = read_text(written(EXPORTS[form](CALLS)))
     assert (session.format, session.member) == ("spans", None)
     assert session.id == "talk-1"
     assert (session.prompts, session.steps) == (2, 3)
@@ -82,35 +73,37 @@ def test_all_forms_hold_the_same_conversation(
     call, result = session.turns[2:4]
     assert (call.tool, result.tool, result.call_id) == ("scout", "scout", "c1")
     assert session.compactions == ()
-    loads(session)
+    check_session(session)
 
 
 @pytest.mark.parametrize("form", EXPORTS)
 def test_what_is_beside_the_conversation_is_listed_and_counted(
-    read: Callable[[str], Session], form: str
+    read_text: Callable[[str], Session], form: str
 ) -> None:
-    session = read(indented(EXPORTS[form](CALLS)))
+    session = read_text(indented(EXPORTS[form](CALLS)))
     assert [(s.agent_id, s.records, s.models) for s in session.sidechains] == [
         ("scout agent", 1, ("m-1",)),
         ("thread 2", 1, ("m-1",)),
     ]
-    assert reasons(session) == {"span that is no call of a model": 4}
+    assert counts(session) == {"span that is no call of a model": 4}
 
 
 @pytest.mark.parametrize("form", EXPORTS)
 def test_prompts_have_the_time_of_their_call_and_answers_of_its_end(
-    read: Callable[[str], Session], form: str
+    read_text: Callable[[str], Session], form: str
 ) -> None:
     """2026-01-01T00:00:00Z is 1767225600 (by `date`); calls begin at their number's second."""
-    session = read(indented(EXPORTS[form](CALLS)))
+    session = read_text(indented(EXPORTS[form](CALLS)))
     begin = 1767225600
     expected = [2.0, 2.5, 2.5, 6.0, 6.5, 9.0, 9.5]
     assert [turn.time for turn in session.turns] == [begin + second for second in expected]
 
 
 @pytest.mark.parametrize("form", EXPORTS)
-def test_the_order_in_the_file_is_of_no_matter(read: Callable[[str], Session], form: str) -> None:
-    session = read(indented(EXPORTS[form](CALLS[::-1])))
+def test_the_order_in_the_file_is_of_no_matter(
+    read_text: Callable[[str], Session], form: str
+) -> None:
+    session = read_text(indented(EXPORTS[form](CALLS[::-1])))
     assert texts(session, final=True) == ["In a.py.", "Gone."]
     assert texts(session, speaker=Speaker.HUMAN) == ["Where is it?", "And the other?"]
 
@@ -128,7 +121,7 @@ def test_traces_that_name_no_conversation_are_sessions_of_their_own(tmp_path: Pa
         read_session(path)
 
 
-def test_runs_inside_runs_and_lists_under_a_key(read: Callable[[str], Session]) -> None:
+def test_runs_inside_runs_and_lists_under_a_key(read_text: Callable[[str], Session]) -> None:
     runs = OPENAI(CALLS)
     by_id = {run["id"]: run for run in runs}
     for run in runs:
@@ -142,21 +135,23 @@ def test_runs_inside_runs_and_lists_under_a_key(read: Callable[[str], Session]) 
         (indented(roots), 0),
         (as_lines(roots), 0),
     ):
-        session = read(text)
+        session = read_text(text)
         assert (session.prompts, session.steps, len(session.sidechains)) == (2, 3, 2)
-        assert reasons(session).get("repeated span", 0) == again
-        loads(session)
+        assert counts(session).get("repeated span", 0) == again
+        check_session(session)
     for key in ("data", "spans"):
-        assert read(indented({key: EXPORTS["openinference flat"](CALLS)})).steps == 3
+        assert read_text(indented({key: EXPORTS["openinference flat"](CALLS)})).steps == 3
 
 
 def call(second: int, heard: list[Any], said: Any, **fields: Any) -> dict[str, Any]:
     return node(str(second), "call", None, heard=heard, said=said, **fields)
 
 
-def test_a_history_that_lost_its_beginning_was_compacted(read: Callable[[str], Session]) -> None:
+def test_a_history_that_lost_its_beginning_was_compacted(
+    read_text: Callable[[str], Session],
+) -> None:
     note = {"role": "user", "content": "What was done: it is in a.py."}
-    session = read(
+    session = read_text(
         as_lines(
             OPENAI(
                 [
@@ -174,10 +169,10 @@ def test_a_history_that_lost_its_beginning_was_compacted(read: Callable[[str], S
     assert [session.text(session.turns[i]) for i in compaction.kept] == ["In a.py."]
     assert (session.prompts, session.steps) == (2, 3)
     assert (compaction.prompt, compaction.step) == (1, 2)
-    loads(session)
+    check_session(session)
 
 
-def test_messages_of_responses_and_of_anthropic(read: Callable[[str], Session]) -> None:
+def test_messages_of_responses_and_of_anthropic(read_text: Callable[[str], Session]) -> None:
     """Of each: one prompt, and two steps, the first with a thought and a call."""
     reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
     function = {"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}"}
@@ -196,7 +191,7 @@ def test_messages_of_responses_and_of_anthropic(read: Callable[[str], Session]) 
         "inputs": {"input": [U1, reasoning, function, output], "instructions": "Be brief."},
         "outputs": {"output": [spoken], "model": "m-2"},
     }
-    session = read(as_lines(responses))
+    session = read_text(as_lines(responses))
     assert (session.prompts, session.steps, session.system) == (1, 2, "Be brief.")
     assert texts(session) == ["Where is it?", "Hm.", "{}", "b", "a"]
     asked = {"type": "tool_use", "id": "c", "name": "ls", "input": {}}
@@ -210,28 +205,28 @@ def test_messages_of_responses_and_of_anthropic(read: Callable[[str], Session]) 
         "outputs": {"role": "assistant", "content": [{"type": "text", "text": "a"}]},
     }
     anthropic[1]["inputs"]["system"] = "Be brief."
-    session = read(as_lines(anthropic))
+    session = read_text(as_lines(anthropic))
     assert (session.prompts, session.steps, session.system) == (1, 2, "Be brief.")
     assert texts(session) == ["Where is it?", "Hm.", "{}", "b", "a"]
 
 
-def test_inputs_and_outputs_that_are_texts_of_json(read: Callable[[str], Session]) -> None:
+def test_inputs_and_outputs_that_are_texts_of_json(read_text: Callable[[str], Session]) -> None:
     (run,) = OPENAI([call(1, [S, U1], A2)])
     for key in ("inputs", "outputs", "extra"):
         run[key] = json.dumps(run[key])
-    session = read(json.dumps(run))
+    session = read_text(json.dumps(run))
     assert texts(session) == ["Where is it?", "In a.py."]
     assert (session.id, session.models) == ("talk-1", ("m-1",))
 
 
 @pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
-def test_times_in_numbers_of_any_unit(read: Callable[[str], Session], unit: int) -> None:
+def test_times_in_numbers_of_any_unit(read_text: Callable[[str], Session], unit: int) -> None:
     (run,) = OPENAI([call(1, [S, U1], A2)])
     run |= {"start_time": 1767225600 * unit, "end_time": 1767225601 * unit}
-    assert [turn.time for turn in read(json.dumps(run)).turns] == [1767225600.0, 1767225601.0]
+    assert [turn.time for turn in read_text(json.dumps(run)).turns] == [1767225600.0, 1767225601.0]
 
 
-def test_parts_that_are_no_words(read: Callable[[str], Session]) -> None:
+def test_parts_that_are_no_words(read_text: Callable[[str], Session]) -> None:
     thought = {"type": "reasoning", "content": "Hm."}
     blob = {"type": "blob", "modality": "image", "mime_type": "image/png", "content": "AAAA"}
     export = EXPORTS["otel attributes"](CALLS[1:2])
@@ -243,13 +238,13 @@ def test_parts_that_are_no_words(read: Callable[[str], Session]) -> None:
         {"key": "gen_ai.input.messages", "value": {"stringValue": json.dumps(heard)}},
         {"key": "gen_ai.output.messages", "value": {"stringValue": json.dumps(said)}},
     ]
-    session = read(json.dumps(export))
+    session = read_text(json.dumps(export))
     assert texts(session) == ['["x"]', "Hm.", "a"]
     assert next(session.contents(session.turns)).images == 1
-    assert reasons(session) == {"another choice of an answer": 1}
+    assert counts(session) == {"another choice of an answer": 1}
 
 
-def test_contents_of_openinference(read: Callable[[str], Session]) -> None:
+def test_contents_of_openinference(read_text: Callable[[str], Session]) -> None:
     message = "llm.input_messages.0.message"
     (span,) = EXPORTS["openinference flat"](CALLS[1:2])
     span["attributes"] = {
@@ -264,18 +259,18 @@ def test_contents_of_openinference(read: Callable[[str], Session]) -> None:
         f"{message}.contents.1.message_content.type": "image",
         f"{message}.contents.1.message_content.image.image.url": "data:image/png;base64,AAAA",
     }
-    session = read(json.dumps(span))
+    session = read_text(json.dumps(span))
     assert texts(session) == ["See?", "Hm.", "A cat."]
     assert next(session.contents(session.turns)).images == 1
 
 
-def test_calls_that_lack_something_are_counted(read: Callable[[str], Session]) -> None:
+def test_calls_that_lack_something_are_counted(read_text: Callable[[str], Session]) -> None:
     failed, silent, bare, whole = OPENAI([call(n, [U1], A2) for n in (1, 2, 3, 4)])
     failed |= {"error": "429", "outputs": None}
     silent |= {"outputs": {}}
     bare |= {"inputs": {}, "outputs": {}}
-    session = read(as_lines([failed, silent, bare, whole, {"x": 1}]))
-    assert reasons(session) == {
+    session = read_text(as_lines([failed, silent, bare, whole, {"x": 1}]))
+    assert counts(session) == {
         "not a span": 1,
         "failed call": 1,
         "call without an answer": 1,
@@ -284,9 +279,9 @@ def test_calls_that_lack_something_are_counted(read: Callable[[str], Session]) -
     assert (session.prompts, session.steps) == (1, 1)
 
 
-def test_spans_without_a_call_are_refused(read: Callable[[str], Session]) -> None:
+def test_spans_without_a_call_are_refused(read_text: Callable[[str], Session]) -> None:
     with pytest.raises(SessionError, match="no message of a model"):
-        read(as_lines(OPENAI(CALLS[:1])))
+        read_text(as_lines(OPENAI(CALLS[:1])))
 
 
 def test_spans_of_something_else_are_not_taken() -> None:
@@ -304,13 +299,13 @@ def test_no_file_of_another_format_is_taken(shared: Path) -> None:
             assert not spans.sniff(data), path
 
 
-def test_parents_in_a_circle_end(read: Callable[[str], Session]) -> None:
+def test_parents_in_a_circle_end(read_text: Callable[[str], Session]) -> None:
     nodes = [
         node("1", "tool", "2"),
         node("2", "tool", "1"),
         node("3", "call", "1", heard=[U1], said=A2),
     ]
-    assert read(as_lines(OPENAI(nodes))).steps == 1
+    assert read_text(as_lines(OPENAI(nodes))).steps == 1
 
 
 @QUIET
@@ -318,12 +313,12 @@ def test_parents_in_a_circle_end(read: Callable[[str], Session]) -> None:
 def test_any_damage_to_the_bytes(tmp_path: Path, data: Any) -> None:
     export = EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS)
     written = data.draw(st.sampled_from([lines_of, indented, json.dumps]))
-    survives(tmp_path / "f", damaged(data, written(export).encode()))
+    check(tmp_path / "f", data.draw(damaged([written(export).encode()])))
 
 
 @QUIET
 @given(st.data())
 def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
-    export = swapped(data, EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS))
+    export = data.draw(altered([EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS)]))
     written = data.draw(st.sampled_from([lines_of, indented]))
-    survives(tmp_path / "f", written(export).encode(), "spans")
+    check(tmp_path / "f", written(export).encode(), format="spans")

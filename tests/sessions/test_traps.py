@@ -9,16 +9,9 @@ from pathlib import Path
 import pytest
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Kind, Session, Speaker, read_session
+from contextecho.sessions import Kind, Speaker, read_session
 from sessions.building import assistant, call, line, record, result, user, write
-
-
-def counts(session: Session) -> dict[str, int]:
-    return {skipped.reason: skipped.count for skipped in session.skipped}
-
-
-def texts(session: Session) -> list[str]:
-    return [content.text for content in session.contents(session.turns)]
+from sessions.looking import counts, texts
 
 
 def test_two_records_glued_on_one_line_are_both_read(read) -> None:

@@ -11,12 +11,9 @@ from contextecho.contexts import EstimateCounter, find_positions, load_protocol,
 from contextecho.errors import SessionError
 from contextecho.sessions import Session, read_session
 from sessions.building import assistant, call, chained, queue, record, result, user, write
+from sessions.looking import texts
 
 WITHDRAWN = "answer that the client withdrew"
-
-
-def texts(session: Session) -> list[str]:
-    return [content.text for content in session.contents(session.turns)]
 
 
 def counts(session: Session) -> list[tuple[int, int]]:

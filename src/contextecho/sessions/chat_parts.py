@@ -7,34 +7,37 @@ text is left out, and what is no text block is counted as a picture.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import list_in, objects_in, string, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 _SPOKEN: Final = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
-def string(value: Any, key: str) -> str | None:
-    """The string under `key`, if `value` is an object that has one there."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
+def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The content of a message as blocks, whatever form it has."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return objects_in(content)
 
 
 def text_of(content: Any) -> tuple[str, int]:
     """The text of a message's content, and how many pictures and files it leaves out."""
     if isinstance(content, str):
         return content, 0
-    blocks = content if isinstance(content, list) else []
+    blocks = list_in(content)
     texts = [block for block in blocks if isinstance(block, str)]
     images = 0
     for block in blocks:
         if not isinstance(block, dict):
             continue
         if string(block, "type") in _SPOKEN:
-            texts.append(string(block, "text") or string(block, "refusal") or "")
+            texts.append(string(block, "text") or text_in(block, "refusal"))
         else:
             images += 1
     return "\n".join(texts), images
@@ -42,8 +45,7 @@ def text_of(content: Any) -> tuple[str, int]:
 
 def reasoning_of(message: dict[str, Any]) -> list[Piece]:
     """The reasoning that came with a message; blocks repeat `reasoning_content`, if it is there."""
-    blocks = message.get("thinking_blocks")
-    thoughts = [string(block, "thinking") for block in (blocks if isinstance(blocks, list) else [])]
+    thoughts = [string(block, "thinking") for block in list_in(message, "thinking_blocks")]
     texts = [string(message, "reasoning_content")]
     texts = texts if texts[0] else thoughts
     return [Piece(Kind.THINKING, Speaker.MODEL, text) for text in texts if text]
@@ -51,9 +53,8 @@ def reasoning_of(message: dict[str, Any]) -> list[Piece]:
 
 def tool_calls(message: dict[str, Any]) -> Iterator[Piece]:
     """Tool calls, in the present form and the old one."""
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict) and isinstance(call.get("function"), dict):
+    for call in objects_in(message, "tool_calls"):
+        if isinstance(call.get("function"), dict):
             yield call_of(call["function"], string(call, "id"))
     if isinstance(message.get("function_call"), dict):
         yield call_of(message["function_call"], None)
@@ -65,11 +66,3 @@ def call_of(function: dict[str, Any], call_id: str | None) -> Piece:
     text = json_text(arguments) if isinstance(arguments, dict) else arguments
     text = text if isinstance(text, str) else ""
     return Piece(Kind.TOOL_CALL, Speaker.MODEL, text, string(function, "name"), call_id)
-
-
-def json_text(value: Any) -> str:
-    """A value as JSON, with every character as itself; none for one nested too deeply to write."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return ""

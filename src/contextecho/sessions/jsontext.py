@@ -1,4 +1,4 @@
-"""Decoding JSON that a killed writer, a redactor or a stranger left behind.
+"""Decoding JSON that a killed writer, a redactor or a stranger left behind, and writing it.
 
 The one thing to know: nothing here raises on bad input. A value that cannot be
 decoded is `BROKEN`, and every string that leaves is valid Unicode: bad bytes
@@ -36,6 +36,22 @@ def decode_json(data: bytes | memoryview) -> Any:
         return scrub(json.loads(bytes(data).decode("utf-8-sig", "replace"), strict=False))
     except (ValueError, RecursionError):
         return BROKEN
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON, with every character as itself; none for one nested too deeply to write."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (RecursionError, ValueError):
+        return ""
+
+
+def compact_json(value: Any) -> str:
+    """The same without spaces; none for a value nested too deeply to write."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (RecursionError, ValueError):
+        return ""
 
 
 def scrub(value: Any) -> Any:

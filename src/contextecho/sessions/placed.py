@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -222,15 +222,13 @@ class PlacedSource(Stamped):
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
-        place, pieces = (-1, -1), list[Piece]()
         with self.open() as file:
-            for turn in turns:
-                span = turn.span
-                if (span.offset, span.length) != place:
-                    place = (span.offset, span.length)
-                    file.seek(span.offset)
-                    pieces = self._pieces_of(decode_json(file.read(span.length)))
-                yield content_of(pieces[span.part])
+
+            def load(span: Span) -> list[Piece]:
+                file.seek(span.offset)
+                return self._pieces_of(decode_json(file.read(span.length)))
+
+            yield from contents_of(turns, load)
 
     def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """(line, record) for each record from the first to the last line."""
@@ -239,6 +237,20 @@ class PlacedSource(Stamped):
                 if first_line <= line <= last_line:
                     file.seek(offset)
                     yield line, decode_json(file.read(length))
+
+
+def contents_of(
+    turns: Iterable[Turn], load: Callable[[Span], Sequence[Piece]]
+) -> Iterator[Content]:
+    """The content of each turn; `load` gives the pieces of what lies at a span, once for each."""
+    place = (-1, -1)
+    pieces: Sequence[Piece] = ()
+    for turn in turns:
+        span = turn.span
+        if (span.offset, span.length) != place:
+            place = (span.offset, span.length)
+            pieces = load(span)
+        yield content_of(pieces[span.part])
 
 
 def content_of(piece: Piece) -> Content:

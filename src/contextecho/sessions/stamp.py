@@ -57,12 +57,17 @@ class Stamped:
             raise unreadable(self._path, error) from None
         if Stamp.of(file) != self._stamp:
             file.close()
-            raise SessionError(
-                "the session changed while it was in use",
-                where=str(self._path),
-                todo="run the command again, or work on a copy while the client is writing",
-            )
+            raise changed(self._path)
         return file
+
+
+def changed(path: Path) -> SessionError:
+    """The error for a session that is not the same any more."""
+    return SessionError(
+        "the session changed while it was in use",
+        where=str(path),
+        todo="run the command again, or work on a copy while the client is writing",
+    )
 
 
 def unreadable(path: Path, error: OSError) -> SessionError:

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from contextecho.sessions.chat_parts import string, text_of, tool_calls
+from contextecho.sessions.chat_parts import text_of, tool_calls
 from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.fields import string
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Kind, Session, Speaker
 from contextecho.sessions.placed import Document, Placed, PlacedSource, placed_lines
@@ -113,12 +114,11 @@ def is_message(value: Any) -> bool:
 
 def _say(conversation: Conversation, found: Placed) -> None:
     """Take in one message; the instructions before anything is said are the system prompt."""
-    role, model = found.value["role"], found.value.get("model")
+    role, model = found.value["role"], string(found.value, "model")
     pieces = pieces_of(found.value)
     if role in _INSTRUCTIONS and not conversation.turns:
         conversation.system += [piece.text for piece in pieces]
         return
-    model = model if isinstance(model, str) else None
     conversation.say(Message(line=found.line, span=found.span, pieces=pieces, model=model))
 
 

@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from contextecho.sessions.chat_parts import (
     call_of,
-    json_text,
     reasoning_of,
-    string,
     text_of,
     tool_calls,
 )
 from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.fields import list_in, object_in, string
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Session, Speaker
 from contextecho.sessions.placed import Document, Placed, PlacedSource
 from contextecho.sessions.stamp import Stamp
@@ -71,7 +71,7 @@ def read(path: Path) -> Session:
     source = PlacedSource(path, stamp, _pieces)
     info = document.value("info")
     found = list(document.elements("messages", tally=conversation.tally))
-    run = _Run(conversation, info if isinstance(info, dict) else {}, found)
+    run = _Run(conversation, object_in(info), found)
     for placed in found:
         if isinstance(placed.value, dict):
             source.place(placed)
@@ -93,12 +93,10 @@ class _Run:
     def __init__(
         self, conversation: Conversation, info: dict[str, Any], found: Sequence[Placed]
     ) -> None:
-        config = info.get("config")
-        config = config if isinstance(config, dict) else {}
-        self.cwd = string(config.get("environment"), "cwd") or None
+        self.cwd = string(info, "config", "environment", "cwd") or None
         self._conversation = conversation
         self._version = string(info, "mini_version")
-        self._model = string(config.get("model"), "model_name")
+        self._model = string(info, "config", "model", "model_name")
         answers = [placed for placed in found if _is_answer(placed.value)]
         self._last = answers[-1] if answers else None
         self._asked = False
@@ -132,13 +130,13 @@ class _Run:
         for number, call in enumerate(calls):
             call.call_id = call.call_id or f"command {placed.line}.{number + 1}"
         self._open = [call.call_id for call in calls]
-        extra = _extra(placed.value)
-        model = string(extra.get("response"), "model") or string(placed.value, "model")
+        model = string(placed.value, "extra", "response", "model")
+        model = model or string(placed.value, "model")
         self._say(placed, pieces, model or self._model)
 
     def _told(self, placed: Placed) -> None:
         message, pieces = placed.value, _pieces(placed.value)
-        role, text, extra = message.get("role"), pieces[0].text, _extra(message)
+        role, text, extra = message.get("role"), pieces[0].text, object_in(message, "extra")
         call_id = string(message, "tool_call_id") or string(message, "call_id")
         if role == "user" and not self._asked:
             self._asked = True
@@ -206,17 +204,12 @@ def _is_answer(value: Any) -> bool:
 
 def _is_output(message: dict[str, Any]) -> bool:
     """Whether the message says of itself that it is a command's output."""
-    return "returncode" in _extra(message) or message.get("role") != "user"
-
-
-def _extra(message: dict[str, Any]) -> dict[str, Any]:
-    found = message.get("extra")
-    return found if isinstance(found, dict) else {}
+    return "returncode" in object_in(message, "extra") or message.get("role") != "user"
 
 
 def _time(message: dict[str, Any]) -> float | None:
     """When it was said; `extra` has seconds since 1970."""
-    found = _extra(message).get("timestamp")
+    found = object_in(message, "extra").get("timestamp")
     try:
         return float(found) if isinstance(found, int | float) else None
     except OverflowError:
@@ -277,7 +270,6 @@ def _item(item: Any) -> list[Piece]:
         text = text_of(item.get("content"))[0]
         return [Piece(Kind.ASSISTANT, Speaker.MODEL, text)] if text.strip() else []
     if kind == "reasoning":
-        blocks = item.get("summary")
-        texts = [string(block, "text") for block in (blocks if isinstance(blocks, list) else [])]
+        texts = [string(block, "text") for block in list_in(item, "summary")]
         return [Piece(Kind.THINKING, Speaker.MODEL, text) for text in texts if text]
     return []

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
+from contextecho.sessions.chat_parts import blocks_of
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.fields import objects_in, string, text_in
+from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.claude_code.records import Record
 from contextecho.sessions.readers.claude_code.speakers import speak
@@ -52,14 +52,6 @@ def is_telling_block(block: dict[str, Any]) -> bool:
     )
 
 
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content of a message as blocks, whatever form it has."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-
-
 def pieces_of(message: Any) -> list[Piece]:
     """The pieces of a message, in the order of its blocks."""
     if not is_message(message):
@@ -96,7 +88,7 @@ def _of_model(message: dict[str, Any]) -> Iterator[Piece]:
             final = not paused and place > max(served, default=-1)
             yield Piece(Kind.ASSISTANT, Speaker.MODEL, text, final=final)
         elif kinds[place] in _CALLS:
-            arguments = msgspec.json.encode(block.get("input")).decode()
+            arguments = compact_json(block.get("input"))
             name, id = string(block, "name"), string(block, "id")
             yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, id)
         elif _is_result(kinds[place]):
@@ -107,7 +99,7 @@ def _to_model(message: dict[str, Any]) -> Iterator[Piece]:
     blocks = blocks_of(message)
     pictures = sum(block.get("type") in _PICTURES for block in blocks)
     for block in blocks:
-        text = string(block, "text") or ""
+        text = text_in(block, "text")
         if _is_result(block.get("type")):
             yield _result(block)
         elif block.get("type") == "text" and text.strip():
@@ -132,7 +124,7 @@ def _words(text: str, role: str) -> Iterator[Piece]:
 def _result(block: dict[str, Any]) -> Piece:
     content = block.get("content")
     parts = content if isinstance(content, list) else [content]
-    inside = [part for part in parts if isinstance(part, dict)]
+    inside = objects_in(parts)
     failed = any(str(part.get("type")).endswith("_error") for part in inside)
     return Piece(
         Kind.TOOL_RESULT,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from contextecho.sessions.fields import objects_in, string, under
 from contextecho.sessions.readers.anthropic.blocks import is_message, is_telling, pieces_of
 
 _REQUESTS: Final = ((), ("request",), ("request", "body"), ("body",), ("params",))
@@ -34,10 +35,10 @@ def call_in(record: Any) -> Call | None:
     if isinstance(record, list):
         return Call((), None, {"messages": record}) if any(map(is_message, record)) else None
     for keys in _REQUESTS:
-        body = value_under(record, keys)
+        body = under(record, *keys)
         messages = body.get("messages") if isinstance(body, dict) else None
         if isinstance(messages, list) and isinstance(body, dict) and any(map(is_message, messages)):
-            found = (path for path in _RESPONSES if is_message(value_under(record, path)))
+            found = (path for path in _RESPONSES if is_message(under(record, *path)))
             return Call((*keys, "messages"), next(found, None), body)
     return None
 
@@ -50,7 +51,7 @@ def is_anthropic(record: Any) -> bool:
     if call is None:
         return False
     messages = [message for message in call.body["messages"] if is_message(message)]
-    answer = value_under(record, call.answer) if call.answer is not None else None
+    answer = under(record, *call.answer) if call.answer is not None else None
     if any(map(is_telling, messages)) or (answer is not None and is_telling(answer)):
         return True
     lists = any(isinstance(message["content"], list) for message in messages)
@@ -67,22 +68,14 @@ def instructions_of(call: Call) -> str | None:
     system = call.body.get("system")
     if isinstance(system, str):
         return system
-    blocks = [b for b in system if isinstance(b, dict)] if isinstance(system, list) else []
-    texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
-    return "\n\n".join(texts) or None
+    texts = (string(block, "text") for block in objects_in(system))
+    return "\n\n".join(text for text in texts if text is not None) or None
 
 
 def thread_of(call: Call) -> str:
     """What calls of one conversation share: the session that they name, or the first message."""
-    user = value_under(call.body, ("metadata", "user_id"))
-    if isinstance(user, str) and "session" in user:
+    user = string(call.body, "metadata", "user_id")
+    if user is not None and "session" in user:
         return user
     first = next(message for message in call.body["messages"] if is_message(message))
     return repr([piece.text for piece in pieces_of(first)])
-
-
-def value_under(record: Any, keys: tuple[str, ...]) -> Any:
-    """What the keys lead to; None if they lead nowhere."""
-    for key in keys:
-        record = record.get(key) if isinstance(record, dict) else None
-    return record

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
+from contextecho.sessions.fitting import fitting
 from contextecho.sessions.jsontext import BROKEN, decode_json
 
 NOTHING: Final = Raw()
-T = TypeVar("T", bound=Struct)
 
 
 class Named(Struct, gc=False):
@@ -189,7 +189,7 @@ def decode_progress(data: Raw) -> Progress | None:
         told = _decode_progress(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         value = decode_json(data)
-        told = _fitting(Progress, value) if isinstance(value, dict) else Progress()
+        told = fitting(Progress, value, _fit) if isinstance(value, dict) else Progress()
     return told if told.agent_id else None
 
 
@@ -226,30 +226,13 @@ def _leniently(value: object) -> Record | object:
     """A record from a decoded value, dropping the fields that do not fit."""
     if value is BROKEN:
         return BROKEN
-    return _fitting(Record, value) if isinstance(value, dict) else None
-
-
-def _fitting(kind: type[T], value: dict[str, Any]) -> T:
-    """A `kind` with the fields of `value` that have, or can be brought to, the right type."""
-    fields = {}
-    for field in msgspec.structs.fields(kind):
-        if field.encode_name not in value:
-            continue
-        given = value[field.encode_name]
-        if field.type is Raw:
-            fields[field.name] = Raw(msgspec.json.encode(given))
-            continue
-        try:
-            fields[field.name] = msgspec.convert(_fit(kind, field.name, given), field.type)
-        except msgspec.ValidationError:
-            continue
-    return kind(**fields)
+    return fitting(Record, value, _fit) if isinstance(value, dict) else None
 
 
 def _fit(kind: type[Struct], name: str, given: Any) -> Any:
     """Bring nested messages and block lists to their types; leave the rest."""
     if kind is Record and name == "message" and isinstance(given, dict):
-        return _fitting(Message, given)
+        return fitting(Message, given, _fit)
     if name == "content" and isinstance(given, list):
         return [_fit_block(item) for item in given]
     return given
@@ -259,4 +242,4 @@ def _fit_block(item: Any) -> Block:
     """A block; bare strings in a content list are texts."""
     if isinstance(item, str):
         return Block(type="text", text=item)
-    return _fitting(Block, item) if isinstance(item, dict) else Block()
+    return fitting(Block, item, _fit) if isinstance(item, dict) else Block()

@@ -7,9 +7,9 @@ collaboration mode of all that follows it, until the next one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from contextecho.sessions.conversation import Message, Piece
+from contextecho.sessions.fields import object_in, seconds, string
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.codex.records import Block, Mode, Payload, Record
 
@@ -36,7 +36,7 @@ class Context:
     def begin(self, meta: Payload) -> None:
         """Take in the session's own metadata."""
         self.id, self.cwd, self._version = meta.id or "", meta.cwd, meta.cli_version
-        source = meta.source if isinstance(meta.source, dict) else {}
+        source = object_in(meta.source)
         self.is_sub_agent = "subagent" in source or meta.thread_source == "subagent"
         root = meta.session_id if meta.session_id != meta.id else None
         self._parent = _spawned_by(source) or meta.parent_thread_id or meta.forked_from_id or root
@@ -71,7 +71,7 @@ class Context:
             id=id,
             model=self._model,
             version=self._version,
-            time=_seconds(record.timestamp),
+            time=seconds(record.timestamp),
             mode=self._mode,
             personality=self._personality,
         )
@@ -79,20 +79,10 @@ class Context:
 
 def _spawned_by(source: dict[str, object]) -> str | None:
     """The session that a sub-agent's source names."""
-    agent = source.get("subagent")
-    spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
-    parent = spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
-    return parent if isinstance(parent, str) else None
+    return string(source, "subagent", "thread_spawn", "parent_thread_id")
 
 
 def _system(payload: Payload) -> str | None:
     """The system prompt: in the metadata, for some clients in `turn_context`."""
     base = payload.base_instructions
     return base.text if isinstance(base, Block) else base
-
-
-def _seconds(timestamp: datetime | None) -> float | None:
-    """Seconds since 1970; a time without a zone is taken for UTC."""
-    if timestamp is None:
-        return None
-    return (timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)).timestamp()

@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.codex.fragments import is_picture_label, split
 from contextecho.sessions.readers.codex.records import Block, Payload, Record
@@ -191,9 +190,7 @@ def _written(value: Any) -> str:
     """A string as it is, anything else as JSON, nothing as nothing."""
     if isinstance(value, str):
         return value
-    if value is None:
-        return ""
-    return msgspec.json.encode(value).decode()
+    return "" if value is None else compact_json(value)
 
 
 def _exit_code(text: str) -> int | None:

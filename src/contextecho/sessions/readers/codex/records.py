@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
+from contextecho.sessions.fitting import fitting
 from contextecho.sessions.jsontext import BROKEN, decode_json
 
 NOTHING: Final = Raw()
-T = TypeVar("T", bound=Struct)
 
 
 class Block(Struct, gc=False):
@@ -156,7 +155,6 @@ EVENTS: Final = frozenset(
 
 _decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
 _decode_items: Callable[[Raw], list[Payload]] = msgspec.json.Decoder(list[Payload]).decode
-_fields = cache(msgspec.structs.fields)
 _BARE: Final = ITEMS - {"agent_message", "other"}
 _PICTURE_LISTS: Final = frozenset({"images", "local_images"})
 _BLOCK_LISTS: Final = frozenset({"content", "summary", "output"})
@@ -180,14 +178,14 @@ def record_of(value: dict[str, Any]) -> Record:
     """The record that a decoded line is; what does not fit is dropped."""
     payload = value.get("payload")
     if payload is None and is_old_head(value):
-        record = _fitting(Record, {"timestamp": value["timestamp"]})
-        record.type, record.payload = "session_meta", _fitting(Payload, value)
+        record = fitting(Record, {"timestamp": value["timestamp"]}, _fit)
+        record.type, record.payload = "session_meta", fitting(Payload, value, _fit)
         return record
     if payload is None and isinstance(value.get("type"), str) and value["type"] in _BARE:
-        return Record("response_item", payload=_fitting(Payload, value))
-    record = _fitting(Record, {key: value[key] for key in value if key != "payload"})
+        return Record("response_item", payload=fitting(Payload, value, _fit))
+    record = fitting(Record, {key: value[key] for key in value if key != "payload"}, _fit)
     if isinstance(payload, dict):
-        record.payload = _fitting(Payload, payload)
+        record.payload = fitting(Payload, payload, _fit)
     return record
 
 
@@ -218,33 +216,20 @@ def decode_history(data: Raw) -> list[Payload]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         items = decode_json(data)
     items = items if isinstance(items, list) else []
-    return [_fitting(Payload, item) for item in items if isinstance(item, dict)]
+    return [fitting(Payload, item, _fit) for item in items if isinstance(item, dict)]
 
 
-def _fitting(kind: type[T], value: dict[str, Any]) -> T:
-    """A `kind` with the fields of `value` that have, or can be brought to, the right type."""
-    fields: dict[str, Any] = {}
-    for field in _fields(kind):
-        given = value.get(field.name)
-        if given is None:
-            continue
-        if field.type is Raw:
-            fields[field.name] = Raw(msgspec.json.encode(given))
-            continue
-        if field.name in _BLOCK_LISTS and isinstance(given, list):
-            given = [_block(item) for item in given]
-        if field.name in _PICTURE_LISTS and isinstance(given, list):
-            fields[field.name] = [NOTHING] * len(given)
-            continue
-        try:
-            fields[field.name] = msgspec.convert(given, field.type)
-        except (msgspec.ValidationError, RecursionError):
-            continue
-    return kind(**fields)
+def _fit(kind: type[Struct], name: str, given: Any) -> Any:
+    """Bring lists of blocks and of pictures to their types; leave the rest."""
+    if name in _BLOCK_LISTS and isinstance(given, list):
+        return [_block(item) for item in given]
+    if name in _PICTURE_LISTS and isinstance(given, list):
+        return [NOTHING] * len(given)
+    return given
 
 
 def _block(item: Any) -> Block:
     """A block; bare strings in a list of blocks are texts."""
     if isinstance(item, str):
         return Block("text", item)
-    return _fitting(Block, item) if isinstance(item, dict) else Block()
+    return fitting(Block, item, _fit) if isinstance(item, dict) else Block()

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from contextecho.sessions.fields import instant
 from contextecho.sessions.readers.codex.records import Payload, Record
 
 _PAUSE: Final = timedelta(seconds=1)
@@ -86,7 +87,5 @@ def _pause(before: datetime | None, now: datetime | None) -> bool:
 
 
 def _milliseconds(timestamp: str | None) -> int | None:
-    try:
-        return int(datetime.fromisoformat(timestamp or "").timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return None
+    began = instant(timestamp)
+    return None if began is None else int(began * 1000)

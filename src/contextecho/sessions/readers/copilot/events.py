@@ -8,12 +8,13 @@ model going; so is one that names a source other than the user.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import filled, list_in, objects_in, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.copilot.vocabulary import KNOWN
 
@@ -42,14 +43,6 @@ def pieces(event: Mapping[str, Any]) -> list[Piece]:
     return say(data) if say is not None and isinstance(data, dict) else []
 
 
-def string(value: Mapping[str, Any], *keys: str) -> str | None:
-    """The string under these keys that is not empty; None for anything else."""
-    found: Any = value
-    for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, str) and found else None
-
-
 def typed(text: str) -> str:
     """The words in a text without the blocks that the client puts around them."""
     kept, position, unclosed = [], 0, set[str]()
@@ -68,11 +61,10 @@ def typed(text: str) -> str:
 
 
 def _user(data: dict[str, Any]) -> list[Piece]:
-    content, source = string(data, "content") or "", string(data, "source") or ""
-    attached = data.get("attachments")
-    images = len(attached) if isinstance(attached, list) else 0
+    content, source = text_in(data, "content"), text_in(data, "source")
+    images = len(list_in(data, "attachments"))
     words = typed(content)
-    sent = string(data, "transformedContent") or ""
+    sent = text_in(data, "transformedContent")
     if (
         source not in _TYPED
         or data.get("isAutopilotContinuation") is True
@@ -88,60 +80,50 @@ def _user(data: dict[str, Any]) -> list[Piece]:
 
 def _assistant(data: dict[str, Any]) -> list[Piece]:
     found = []
-    thought, text = string(data, "reasoningText"), string(data, "content") or ""
+    thought, text = filled(data, "reasoningText"), text_in(data, "content")
     if thought and thought.strip():
         found.append(Piece(Kind.THINKING, Speaker.MODEL, thought))
     if text.strip():
         found.append(Piece(Kind.ASSISTANT, Speaker.MODEL, text))
-    calls = data.get("toolRequests")
-    for call in calls if isinstance(calls, list) else ():
-        if isinstance(call, dict):
-            name, call_id = string(call, "name"), string(call, "toolCallId")
-            arguments = _arguments(call.get("arguments"))
-            found.append(Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id))
+    for call in objects_in(data, "toolRequests"):
+        name, call_id = filled(call, "name"), filled(call, "toolCallId")
+        arguments = _arguments(call.get("arguments"))
+        found.append(Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id))
     return found
 
 
 def _reasoning(data: dict[str, Any]) -> list[Piece]:
-    thought = string(data, "content") or ""
+    thought = text_in(data, "content")
     return [Piece(Kind.THINKING, Speaker.MODEL, thought)] if thought.strip() else []
 
 
 def _outcome(data: dict[str, Any]) -> list[Piece]:
-    given = string(data, "result", "content") or string(data, "result")
-    text = given or string(data, "error", "message") or ""
-    result = data.get("result")
-    result = result if isinstance(result, dict) else {}
-    pictures = result.get("binaryResultsForLlm")
-    images = len(pictures) if isinstance(pictures, list) else 0
+    given = filled(data, "result", "content") or filled(data, "result")
+    text = given or text_in(data, "error", "message")
+    images = len(list_in(data, "result", "binaryResultsForLlm"))
     if data.get("isUserRequested") is True:
         return [Piece(Kind.USER, Speaker.HARNESS, text, images=images)]
     failed = data.get("success") is False
-    call_id, name = string(data, "toolCallId"), string(data, "toolName")
+    call_id, name = filled(data, "toolCallId"), filled(data, "toolName")
     return [Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, images, failed)]
 
 
 def _client(key: str) -> Callable[[dict[str, Any]], list[Piece]]:
     def say(data: dict[str, Any]) -> list[Piece]:
-        text = string(data, key) or ""
+        text = text_in(data, key)
         return [Piece(Kind.USER, Speaker.HARNESS, text)] if text.strip() else []
 
     return say
 
 
 def _summary(data: dict[str, Any]) -> list[Piece]:
-    text = string(data, "summaryContent") or ""
+    text = text_in(data, "summaryContent")
     return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, text)] if text.strip() else []
 
 
 def _arguments(given: Any) -> str:
     """The arguments of a call as JSON; those of a custom tool are plain text."""
-    if isinstance(given, str):
-        return given
-    try:
-        return json.dumps(given or {}, ensure_ascii=False)
-    except RecursionError:  # just shallow enough to be decoded
-        return ""
+    return given if isinstance(given, str) else json_text(given or {})
 
 
 _SAYS: Final[Mapping[str, Callable[[dict[str, Any]], list[Piece]]]] = {

@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.fields import string
 from contextecho.sessions.jsontext import BROKEN
 from contextecho.sessions.model import Speaker
 from contextecho.sessions.placed import Document, PlacedSource
@@ -54,11 +55,10 @@ def read_history(
                 line=placed.line,
                 span=placed.span,
                 pieces=found,
-                model=model if isinstance(model, str) else None,
+                model=string(model),
             )
         )
-    id = document.value("sessionId")
-    return id if isinstance(id, str) else None
+    return string(document.value("sessionId"))
 
 
 def _heard(piece: Piece) -> Piece:

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.instants import instant
+from contextecho.sessions.fields import filled, instant, integer_in, list_in
 from contextecho.sessions.model import CompactionKind, Kind, Sidechain
 from contextecho.sessions.placed import Placed
-from contextecho.sessions.readers.copilot.events import pieces, string
+from contextecho.sessions.readers.copilot.events import pieces
 from contextecho.sessions.readers.copilot.vocabulary import KNOWN
 
 
@@ -96,38 +96,38 @@ class Log:
     def _learn(self, kind: str, data: dict[str, Any]) -> None:
         """What holds from here on."""
         if kind in ("session.start", "session.resume"):
-            self.session_id = self.session_id or string(data, "sessionId")
-            self.cwd = self.cwd or string(data, "context", "cwd")
-            self._version = string(data, "copilotVersion") or self._version
-            self._model = string(data, "selectedModel") or self._model
+            self.session_id = self.session_id or filled(data, "sessionId")
+            self.cwd = self.cwd or filled(data, "context", "cwd")
+            self._version = filled(data, "copilotVersion") or self._version
+            self._model = filled(data, "selectedModel") or self._model
         elif kind == "session.model_change":
-            self._model = string(data, "newModel") or self._model
+            self._model = filled(data, "newModel") or self._model
         elif kind == "session.mode_changed":
-            self._mode = string(data, "newMode") or self._mode
+            self._mode = filled(data, "newMode") or self._mode
         elif kind == "user.message" and data.get("agentMode") != "shell":
-            self._mode = string(data, "agentMode") or self._mode
+            self._mode = filled(data, "agentMode") or self._mode
         elif kind == "session.compaction_start":
-            self._trigger = string(data, "trigger")
+            self._trigger = filled(data, "trigger")
         elif kind == "tool.execution_start":
-            call_id, tool = string(data, "toolCallId"), string(data, "toolName")
+            call_id, tool = filled(data, "toolCallId"), filled(data, "toolName")
             if call_id and tool:
                 self._tools[call_id] = tool
 
     def _answer(self, placed: Placed, data: dict[str, Any]) -> None:
         """A message of the model; its parts, split where it thinks, are one message."""
         self._release()
-        self._reasoning = string(data, "reasoningText")
+        self._reasoning = filled(data, "reasoningText")
         found = pieces(placed.value)
         self._requested.update(piece.call_id for piece in found if piece.call_id is not None)
-        id = string(data, "apiCallId") or string(data, "messageId")
+        id = filled(data, "apiCallId") or filled(data, "messageId")
         self._say_thoughts(id)
-        self._held = [self._message(placed, found, id=id, model=string(data, "model"))]
+        self._held = [self._message(placed, found, id=id, model=filled(data, "model"))]
 
     def _think(self, placed: Placed, data: dict[str, Any]) -> None:
         """Thoughts told apart from their message, before it or after it."""
         if not pieces(placed.value):
             self._leave_out(placed, "assistant.reasoning", data)
-        elif string(data, "content") == self._reasoning:
+        elif filled(data, "content") == self._reasoning:
             self._tally.add("repeated reasoning", placed.line)
         else:
             self._thoughts.append(placed)
@@ -135,7 +135,7 @@ class Log:
     def _say_thoughts(self, id: str | None) -> None:
         """Say the thoughts that came before a message, unless it carries them itself."""
         for placed in self._thoughts:
-            if string(placed.value, "data", "content") == self._reasoning:
+            if filled(placed.value, "data", "content") == self._reasoning:
                 self._tally.add("repeated reasoning", placed.line)
             else:
                 found = pieces(placed.value)
@@ -152,7 +152,7 @@ class Log:
 
     def _instruct(self, placed: Placed, data: dict[str, Any]) -> None:
         """The system prompt, which is written again with every prompt."""
-        text = string(data, "content")
+        text = filled(data, "content")
         if text is None or text in self._conversation.system:
             self._tally.add("repeated system prompt", placed.line)
         elif not self._conversation.system:
@@ -171,16 +171,16 @@ class Log:
             self._conversation.compact(
                 placed.line,
                 kind=CompactionKind.FULL,
-                trigger=string(data, "trigger") or self._trigger,
-                tokens_before=_number(data.get("preCompactionTokens")),
-                tokens_after=_number(data.get("postCompactionTokens")),
+                trigger=filled(data, "trigger") or self._trigger,
+                tokens_before=integer_in(data, "preCompactionTokens"),
+                tokens_after=integer_in(data, "postCompactionTokens"),
             )
         self._trigger = None
         self._conversation.say(self._message(placed, pieces(placed.value)))
 
     def _result(self, placed: Placed, data: dict[str, Any]) -> None:
         self.settle()
-        call_id = string(data, "toolCallId") or ""
+        call_id = filled(data, "toolCallId") or ""
         tool = self._tools.pop(call_id, None)
         if call_id not in self._requested and data.get("isUserRequested") is not True:
             self._tally.add("tool result without a request", placed.line)
@@ -224,12 +224,12 @@ class Log:
         """A sub-agent starts or ends, or the human selects an agent to speak with."""
         self._tally.add("subagent event", placed.line)
         if kind == "subagent.selected":
-            self._agent = string(data, "agentName")
+            self._agent = filled(data, "agentName")
         elif kind == "subagent.deselected":
             self._agent = None
         elif kind == "subagent.started":
-            call_id = string(data, "toolCallId")
-            chain = string(placed.value, "agentId") or call_id
+            call_id = filled(data, "toolCallId")
+            chain = filled(placed.value, "agentId") or call_id
             if chain is not None:
                 self._records.setdefault(chain, 0)
                 self._models.setdefault(chain, {})
@@ -241,22 +241,17 @@ class Log:
 
         A result may bear neither mark: it belongs where its call was asked for.
         """
-        started_by = string(data, "parentToolCallId")
-        if named := string(event, "agentId") or self._chains.get(started_by or "", started_by):
+        started_by = filled(data, "parentToolCallId")
+        if named := filled(event, "agentId") or self._chains.get(started_by or "", started_by):
             return named
-        return self._theirs.get(string(data, "toolCallId") or "")
+        return self._theirs.get(filled(data, "toolCallId") or "")
 
     def _count(self, chain: str, data: dict[str, Any]) -> None:
-        requests = data.get("toolRequests")
-        for call in (data, *(requests if isinstance(requests, list) else ())):
-            call_id = string(call, "toolCallId")
+        for call in (data, *list_in(data, "toolRequests")):
+            call_id = filled(call, "toolCallId")
             if call_id is not None and call_id not in self._requested:
                 self._theirs[call_id] = chain
         self._records[chain] = self._records.get(chain, 0) + 1
         models = self._models.setdefault(chain, {})
-        if model := string(data, "model"):
+        if model := filled(data, "model"):
             models[model] = None
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

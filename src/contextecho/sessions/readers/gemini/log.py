@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from contextecho.sessions.fields import list_in
 from contextecho.sessions.model import CompactionKind, Span
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.gemini.copies import Entry, Pool, entry_of
@@ -105,8 +106,8 @@ class Log:
 
     def patch(self, line: int, patch: dict[str, Any]) -> None:
         """Change parts of messages, or take messages away, in what the model is shown."""
-        changed = [item for item in _list(patch.get("updates", [patch])) if is_named(item)]
-        names = [name for name in _list(patch.get("removeIds")) if isinstance(name, str)]
+        changed = [item for item in list_in(patch.get("updates", [patch])) if is_named(item)]
+        names = [name for name in list_in(patch.get("removeIds")) if isinstance(name, str)]
         removed = {self._by_id[name] for name in names if name in self._by_id}
         if removed:
             self._copy_and_leave([entry for entry in self._live if entry not in removed], set())
@@ -221,7 +222,3 @@ def _said(message: dict[str, Any]) -> str:
 def _spans(found: Iterator[Placed]) -> dict[str, Span]:
     """Where the messages of a list lie, by id."""
     return {placed.value["id"]: placed.span for placed in found if is_named(placed.value)}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -7,12 +7,12 @@ in the record of the call; in the API's history they are a message of the user's
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.instants import instant
+from contextecho.sessions.fields import instant, object_in, objects_in, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.gemini.speakers import CANNED, speak
 
@@ -34,8 +34,8 @@ def pieces(message: dict[str, Any]) -> list[Piece]:
         shown = message.get("displayContent")
         return _sent(parts, None if shown is None else text_of(part_list(shown)))
     calls = tool_calls(message)
-    named = {_string(call, "id") for call in calls} - {""}
-    parts = [part for part in parts if _string(_item(part, "functionCall"), "id") not in named]
+    named = {text_in(call, "id") for call in calls} - {""}
+    parts = [part for part in parts if text_in(object_in(part, "functionCall"), "id") not in named]
     return [
         *answer(parts, [_thought(thought) for thought in own_thoughts(message)]),
         *(_call(call) for call in calls),
@@ -45,10 +45,10 @@ def pieces(message: dict[str, Any]) -> list[Piece]:
 
 def answer(parts: Sequence[dict[str, Any]], thoughts: Sequence[str] = ()) -> list[Piece]:
     """What the model says in these parts; `thoughts`, if there are any, stand for theirs."""
-    heard = thoughts or [_string(part, "text") for part in parts if part.get("thought")]
+    heard = thoughts or [text_in(part, "text") for part in parts if part.get("thought")]
     text = text_of(parts)
     spoken = [part for part in parts if not part.get("thought")]
-    calls = [_item(part, "functionCall") for part in spoken if "functionCall" in part]
+    calls = [object_in(part, "functionCall") for part in spoken if "functionCall" in part]
     images = _media(spoken)
     canned = text.strip() in CANNED and not calls
     heard = [thought for thought in heard if thought.strip() and thought.strip() not in CANNED]
@@ -62,19 +62,17 @@ def answer(parts: Sequence[dict[str, Any]], thoughts: Sequence[str] = ()) -> lis
 def part_list(content: Any) -> list[dict[str, Any]]:
     """Content as a list of parts, in whichever of its forms it is written."""
     listed = content if isinstance(content, list) else [content]
-    made = [{"text": part} if isinstance(part, str) else part for part in listed]
-    return [part for part in made if isinstance(part, dict)]
+    return objects_in([{"text": part} if isinstance(part, str) else part for part in listed])
 
 
 def text_of(parts: Sequence[dict[str, Any]]) -> str:
     """The text that is said in these parts, without thoughts."""
-    return "".join(_string(part, "text") for part in parts if not part.get("thought"))
+    return "".join(text_in(part, "text") for part in parts if not part.get("thought"))
 
 
 def tool_calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The tool calls that a record of the client names beside its content."""
-    calls = message.get("toolCalls")
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return objects_in(message, "toolCalls")
 
 
 def own_thoughts(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -99,7 +97,7 @@ def borrowed_thoughts(message: dict[str, Any]) -> int:
 def call_ids(message: dict[str, Any]) -> list[str]:
     """The ids of the calls and of the results in a message."""
     parts = part_list(message.get("parts", message.get("content")))
-    items = [_item(part, key) for part in parts for key in ("functionCall", "functionResponse")]
+    items = [object_in(part, key) for part in parts for key in ("functionCall", "functionResponse")]
     return [
         item["id"] for item in (*tool_calls(message), *items) if isinstance(item.get("id"), str)
     ]
@@ -109,7 +107,7 @@ def masked_ids(message: dict[str, Any]) -> Iterator[str]:
     """The ids of the calls in a message whose results the client has masked."""
     parts = [*part_list(message.get("content")), *_results_in(tool_calls(message))]
     for part in parts:
-        response = _item(part, "functionResponse")
+        response = object_in(part, "functionResponse")
         if isinstance(response.get("id"), str) and _output(response).startswith(MASK):
             yield response["id"]
 
@@ -122,23 +120,28 @@ def unknown_parts(message: dict[str, Any]) -> list[str]:
 
 def _sent(parts: Sequence[dict[str, Any]], shown: str | None) -> list[Piece]:
     """What is sent as the user's: results of tools, then text."""
-    responses = [_item(part, "functionResponse") for part in parts if "functionResponse" in part]
+    responses = _responses(parts)
     results = [_result(response) for response in responses]
     text = text_of(parts)
     images = 0 if results else _media(parts)
     return [*results, *speak(text, shown, beside_results=bool(results), images=images)]
 
 
+def _responses(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What tools gave back in these parts."""
+    return [object_in(part, "functionResponse") for part in parts if "functionResponse" in part]
+
+
 def _outcome(call: dict[str, Any]) -> list[Piece]:
     """What came back for a call, and what the human said meanwhile."""
     parts = part_list(call.get("result"))
-    responses = [_item(part, "functionResponse") for part in parts if "functionResponse" in part]
+    responses = _responses(parts)
     own = [found for found in responses if found.get("id") in (None, call.get("id"))]
     text = text_of(parts)
     if not own and (not text or responses):
         return []
     response = own[0] if own else {"response": {"output": text}}
-    failed = _string(call, "status") in _FAILED
+    failed = text_in(call, "status") in _FAILED
     images = _media(parts) if len(responses) < 2 else 0
     result = _result(response, call=call, failed=failed, images=images)
     return [result, *(speak(text, None, beside_results=True) if own else [])]
@@ -158,8 +161,8 @@ def _result(
         Kind.TOOL_RESULT,
         Speaker.TOOL,
         _output(response),
-        _string(source, "name") or None,
-        _string(source, "id") or None,
+        text_in(source, "name") or None,
+        text_in(source, "id") or None,
         images + _media(part_list(response.get("parts"))),
         is_error=failed,
     )
@@ -174,21 +177,20 @@ def _output(response: dict[str, Any]) -> str:
                 return str(given[key])
     if isinstance(given, str):
         return given
-    return "" if given is None else _json(given)
+    return "" if given is None else json_text(given)
 
 
 def _call(call: dict[str, Any]) -> Piece:
-    name, call_id = _string(call, "name") or None, _string(call, "id") or None
-    return Piece(Kind.TOOL_CALL, Speaker.MODEL, _json(call.get("args") or {}), name, call_id)
+    name, call_id = text_in(call, "name") or None, text_in(call, "id") or None
+    return Piece(Kind.TOOL_CALL, Speaker.MODEL, json_text(call.get("args") or {}), name, call_id)
 
 
 def _thought(thought: dict[str, Any]) -> str:
-    return "\n".join(filter(None, (_string(thought, key) for key in ("subject", "description"))))
+    return "\n".join(filter(None, (text_in(thought, key) for key in ("subject", "description"))))
 
 
 def _thoughts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    found = message.get("thoughts")
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return objects_in(message, "thoughts")
 
 
 def _results_in(calls: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -199,20 +201,3 @@ def _results_in(calls: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _media(parts: Sequence[dict[str, Any]]) -> int:
     """Pictures, sounds and documents: counted, never kept."""
     return sum(key in part for part in parts for key in _MEDIA)
-
-
-def _item(part: dict[str, Any], key: str) -> dict[str, Any]:
-    found = part.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _string(value: dict[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
-
-
-def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # just shallow enough to be decoded
-        return ""

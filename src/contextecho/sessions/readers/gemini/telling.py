@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.instants import instant
+from contextecho.sessions.fields import instant, string
 from contextecho.sessions.model import CompactionKind, Kind, Span, Speaker
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.gemini.copies import Entry
@@ -111,7 +111,7 @@ class Telling:
                     span=span,
                     pieces=part,
                     id=id,
-                    model=model if isinstance(model, str) else None,
+                    model=string(model),
                     time=instant(value.get("timestamp")),
                     abandoned=abandoned,
                 )

@@ -7,12 +7,12 @@ when each was said, where the context was compacted, and what the model was show
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
+from contextecho.sessions.fields import instant
 from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers.inspect.pieces import is_summary
 from contextecho.untrusted import make_visible
@@ -136,11 +136,8 @@ def _shown_next(events: Sequence[Event], known: Known | None) -> tuple[str, ...]
 def _note(time_of: dict[str, float], id: str, event: Event) -> None:
     """When a message was complete: the end of the event, or its beginning if that is all."""
     for written in (event.completed, event.timestamp):
-        if isinstance(written, str):
-            try:
-                time_of[id] = datetime.fromisoformat(written).timestamp()
-            except (ValueError, OverflowError):
-                continue
+        if (time := instant(written)) is not None:
+            time_of[id] = time
             return
 
 

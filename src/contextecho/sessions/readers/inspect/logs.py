@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
+from contextecho.sessions.fields import under
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Content, Span, Turn
 from contextecho.sessions.placed import Document, content_of
@@ -88,7 +89,7 @@ class Log:
             entries = open_zip(file, self._where).NameToInfo
             name = next((name for name in _HEADERS if name in entries), None)
             value = decode_json(unpack(file, entries[name], self._where)) if name else None
-        return header_of(value.get("eval") if isinstance(value, dict) else None)
+        return header_of(under(value, "eval"))
 
     def _open(self) -> BinaryIO:
         return Stamped(self._path, self.stamp).open()

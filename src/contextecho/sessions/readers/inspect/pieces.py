@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import list_in, objects_in, string, text_in
+from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 
 _MEDIA: Final = frozenset({"image", "audio", "video", "document"})
@@ -40,15 +40,14 @@ def pieces_of(message: dict[str, Any]) -> list[Piece | None]:
         texts, images = _joined(blocks)
         said = texts.strip() or images
         return [Piece(Kind.USER, Speaker.HARNESS, texts, images=images)] if said else []
-    before = _string(message, "reasoning")  # where older logs have it
+    before = string(message, "reasoning")  # where older logs have it
     thought = [Piece(Kind.THINKING, Speaker.MODEL, before)] if before else []
     return [*thought, *_spoken(blocks), *_calls(message.get("tool_calls"))]
 
 
 def unread_types(message: dict[str, Any]) -> Iterator[str]:
     """The types of content that become no part of any piece."""
-    content = message.get("content")
-    for block in content if isinstance(content, list) else []:
+    for block in list_in(message, "content"):
         type = block.get("type") if isinstance(block, dict) else None
         if type not in _READ and not isinstance(block, str):
             yield str(type)
@@ -77,29 +76,28 @@ def _spoken(blocks: list[Any]) -> Iterator[Piece | None]:
 def _thought(block: dict[str, Any]) -> str:
     """The words of a thought; of one that is encrypted, its summary if there is one."""
     key = "summary" if block.get("redacted") else "reasoning"
-    return _string(block, key) or _string(block, "summary") or ""
+    return string(block, key) or text_in(block, "summary")
 
 
 def _provider_tool(block: dict[str, Any]) -> Iterator[Piece]:
-    name, id = _string(block, "name"), _string(block, "id")
-    arguments = _string(block, "arguments") or ""
+    name, id = string(block, "name"), string(block, "id")
+    arguments = text_in(block, "arguments")
     yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, id)
-    error = _string(block, "error")
-    text = error or _string(block, "result") or ""
+    error = string(block, "error")
+    text = error or text_in(block, "result")
     yield Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, id, is_error=bool(error))
 
 
 def _calls(calls: Any) -> Iterator[Piece]:
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict):
-            arguments = call.get("arguments")
-            text = arguments if isinstance(arguments, str) else _json(arguments)
-            name, id = _string(call, "function"), _string(call, "id")
-            yield Piece(Kind.TOOL_CALL, Speaker.MODEL, text, name, id)
+    for call in objects_in(calls):
+        arguments = call.get("arguments")
+        text = arguments if isinstance(arguments, str) else _json(arguments)
+        name, id = string(call, "function"), string(call, "id")
+        yield Piece(Kind.TOOL_CALL, Speaker.MODEL, text, name, id)
 
 
 def _json(arguments: Any) -> str:
-    return "" if arguments is None else msgspec.json.encode(arguments).decode()
+    return "" if arguments is None else compact_json(arguments)
 
 
 def _result(message: dict[str, Any], content: Any) -> Piece:
@@ -107,8 +105,8 @@ def _result(message: dict[str, Any], content: Any) -> Piece:
     text, images = _joined(content if isinstance(content, list) else [content])
     error = message.get("error")
     if isinstance(error, dict):
-        text = _string(error, "message") or text
-    name, id = _string(message, "function"), _string(message, "tool_call_id")
+        text = string(error, "message") or text
+    name, id = string(message, "function"), string(message, "tool_call_id")
     return Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, id, images, is_error=bool(error))
 
 
@@ -119,12 +117,7 @@ def _joined(blocks: list[Any]) -> tuple[str, int]:
         if isinstance(block, str):
             texts.append(block)
         elif isinstance(block, dict) and block.get("type") == "text":
-            texts.append(_string(block, "text") or "")
+            texts.append(text_in(block, "text"))
         elif isinstance(block, dict) and block.get("type") in _MEDIA:
             images += 1
     return "\n".join(texts), images
-
-
-def _string(value: dict[str, Any], key: str) -> str | None:
-    found = value.get(key)
-    return found if isinstance(found, str) else None

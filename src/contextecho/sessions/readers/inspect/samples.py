@@ -16,6 +16,7 @@ from msgspec import Raw, Struct
 
 from contextecho.errors import SessionError
 from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.fields import string
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import CompactionKind, Kind, Span, Speaker
 from contextecho.sessions.readers.inspect.events import Event, History, Known, compaction_facts
@@ -73,7 +74,7 @@ class Sample(Struct, frozen=True):
             if isinstance(attachments, dict):
                 messages = _resolved(messages, attachments)
         return cls(
-            uuid=written.uuid if isinstance(written.uuid, str) else None,
+            uuid=string(written.uuid),
             input=written.input,
             messages=messages,
             history=History.of(messages, written.events, written.events_data),
@@ -86,14 +87,7 @@ class Sample(Struct, frozen=True):
 
 def header_of(value: Any) -> Header:
     """The header from the log's `eval`; what is missing is not known."""
-    value = value if isinstance(value, dict) else {}
-    packages = value.get("packages")
-    version = packages.get("inspect_ai") if isinstance(packages, dict) else None
-    model = value.get("model")
-    return Header(
-        model=model if isinstance(model, str) else None,
-        version=version if isinstance(version, str) else None,
-    )
+    return Header(model=string(value, "model"), version=string(value, "packages", "inspect_ai"))
 
 
 def say_sample(sample: Sample, header: Header) -> Conversation:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from contextecho.errors import SessionError
+from contextecho.sessions.fields import object_in
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers.opencode.export import read_export
@@ -51,7 +52,7 @@ def read_member(path: Path, member: str) -> Session:
         return read_tree(path)
     if shape in _PIECES:
         record = decode_json(path.read_bytes())
-        belongs = session_file(path, record if isinstance(record, dict) else {})
+        belongs = session_file(path, object_in(record))
         raise SessionError(
             f"is only {_PIECES[shape]} of an OpenCode session",
             where=str(path),

@@ -20,7 +20,7 @@ from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Session, Sidechain, Span
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.opencode.pieces import Values
-from contextecho.sessions.readers.opencode.rows import NumberedSource, changed
+from contextecho.sessions.readers.opencode.rows import NumberedSource
 from contextecho.sessions.readers.opencode.stored import (
     Form,
     InParts,
@@ -30,6 +30,7 @@ from contextecho.sessions.readers.opencode.stored import (
     as_text,
 )
 from contextecho.sessions.readers.opencode.thread import Thread, model_of
+from contextecho.sessions.stamp import changed
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ class DatabaseSource(NumberedSource):
             yield load
 
     def _unchanged(self, database: _Database, number: int) -> Stored:
-        stored = self._form.stored(database.connection, self._ids[number - 1])
-        if stored is None or _digest(stored) != self._digests[number - 1]:
+        stored = self._form.stored(database.connection, self._ids[number - 1]) or ()
+        if _digest(stored) != self._digests[number - 1]:
             raise changed(self._path)
         return stored
 

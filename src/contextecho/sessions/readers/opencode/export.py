@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import object_in
 from contextecho.sessions.model import Session
 from contextecho.sessions.placed import Document, PlacedSource
 from contextecho.sessions.readers.opencode.pieces import pieces_of
@@ -18,8 +19,7 @@ def read_export(path: Path) -> Session:
     with path.open("rb") as file:
         stamp = Stamp.of(file)
         document = Document(file.read(stamp.size))
-    info = document.value("info")
-    thread = Thread(info if isinstance(info, dict) else {})
+    thread = Thread(object_in(document.value("info")))
     source = PlacedSource(path, stamp, _pieces)
     for placed in document.elements("messages", tally=thread.conversation.tally):
         if isinstance(placed.value, dict):

@@ -8,11 +8,12 @@ the human had run) is told in `thread`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import filled, list_in, number_in, object_in, objects_in, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 Values = Mapping[str, Any]
@@ -36,9 +37,9 @@ def is_message(value: Any) -> bool:
     )
 
 
-def parts_of(message: Values) -> list[Values]:
+def parts_of(message: Values) -> list[dict[str, Any]]:
     """The parts of a message that are objects."""
-    return [part for part in message["parts"] if isinstance(part, dict)]
+    return objects_in(message, "parts")
 
 
 def is_summary(info: Values) -> bool:
@@ -61,7 +62,8 @@ def pieces_of(message: Values) -> list[Piece]:
     if message["info"]["role"] == "user":
         return _asked(parts)
     if is_summary(message["info"]):
-        text = "\n\n".join(filter(str.strip, (text_in(part) for part in parts if _is_text(part))))
+        texts = (text_in(part, "text") for part in parts if _is_text(part))
+        text = "\n\n".join(filter(str.strip, texts))
         return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, text)] if text else []
     return [piece for part in parts for piece in _answered(part)]
 
@@ -82,9 +84,9 @@ def _asked(parts: Sequence[Values]) -> list[Piece]:
 
 def _said(part: Values) -> Iterator[Piece]:
     """A text, or a task for a sub-agent: a command that the human gave, and what it stands for."""
-    if _is_text(part) and not part.get("ignored") and text_in(part).strip():
+    if _is_text(part) and not part.get("ignored") and text_in(part, "text").strip():
         by = Speaker.HARNESS if part.get("synthetic") else Speaker.HUMAN
-        yield Piece(Kind.USER, by, text_in(part))
+        yield Piece(Kind.USER, by, text_in(part, "text"))
     elif part.get("type") == "subtask":
         command, prompt = text_in(part, "command"), text_in(part, "prompt")
         if command:
@@ -95,15 +97,14 @@ def _said(part: Values) -> Iterator[Piece]:
 
 def _answered(part: Values) -> Iterator[Piece]:
     """A text, a thought, or a tool call with its result."""
-    text = text_in(part)
+    text = text_in(part, "text")
     if part.get("type") == "reasoning" and text.strip():
         yield Piece(Kind.THINKING, Speaker.MODEL, text)
     elif _is_text(part) and not part.get("synthetic") and text.strip():
         yield Piece(Kind.ASSISTANT, Speaker.MODEL, text)
     elif part.get("type") == "tool":
-        name, call_id = text_in(part, "tool") or None, text_in(part, "callID") or None
-        state = part.get("state")
-        state = state if isinstance(state, dict) else {}
+        name, call_id = filled(part, "tool"), filled(part, "callID")
+        state = object_in(part, "state")
         arguments = _as_json(state.get("input"))
         yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id)
         yield from _result(state, name, call_id)
@@ -113,30 +114,14 @@ def _result(state: Values, name: str | None, call_id: str | None) -> Iterator[Pi
     """What a tool gave back, if it came to an end; of an interrupted one, what the model saw."""
     status = state.get("status")
     if status == "completed":
-        files = state.get("attachments")
-        images = len(files) if isinstance(files, list) else 0
+        images = len(list_in(state, "attachments"))
         text = text_in(state, "output")
         yield Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, images)
     elif status == "error":
-        metadata = state.get("metadata")
-        kept = metadata if isinstance(metadata, dict) and metadata.get("interrupted") else {}
-        text = text_in(kept, "output") or text_in(state, "error")
+        kept = object_in(state, "metadata")
+        shown = text_in(kept, "output") if kept.get("interrupted") else ""
+        text = shown or text_in(state, "error")
         yield Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, is_error=True)
-
-
-def text_in(value: Values, key: str = "text") -> str:
-    """The string under a key, or the empty one."""
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
-
-
-def number_in(value: Values, *keys: str) -> float | None:
-    """The finite number under these keys, one inside the other."""
-    found: Any = value
-    for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return float(found) if is_number and abs(found) < 1e300 else None
 
 
 def _is_text(part: Values) -> bool:
@@ -144,8 +129,5 @@ def _is_text(part: Values) -> bool:
 
 
 def _as_json(arguments: Any) -> str:
-    """The arguments of a call as JSON; of ones nested too deeply to write, nothing."""
-    try:
-        return json.dumps(arguments if isinstance(arguments, dict) else {}, ensure_ascii=False)
-    except (RecursionError, ValueError):
-        return "{}"
+    """The arguments of a call as JSON; of ones nested too deeply to write, none."""
+    return json_text(object_in(arguments)) or "{}"

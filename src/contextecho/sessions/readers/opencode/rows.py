@@ -12,10 +12,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from contextecho.errors import SessionError
-from contextecho.sessions.conversation import Piece
 from contextecho.sessions.model import Content, Turn
-from contextecho.sessions.placed import content_of
+from contextecho.sessions.placed import contents_of
 from contextecho.sessions.readers.opencode.pieces import is_message, pieces_of
 
 
@@ -42,13 +40,8 @@ class NumberedSource(ABC):
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
-        number, pieces = 0, list[Piece]()
         with self.loading() as load:
-            for turn in turns:
-                if turn.span.offset != number:
-                    number = turn.span.offset
-                    pieces = pieces_of(load(number))
-                yield content_of(pieces[turn.span.part])
+            yield from contents_of(turns, lambda span: pieces_of(load(span.offset)))
 
     def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """(number, message with its parts) for each in the closed range that is one."""
@@ -57,12 +50,3 @@ class NumberedSource(ABC):
                 message = load(number)
                 if is_message(message):
                     yield number, message
-
-
-def changed(path: Path) -> SessionError:
-    """The error for a session that is not the same any more."""
-    return SessionError(
-        "the session changed while it was in use",
-        where=str(path),
-        todo="run the command again, or work on a copy while the client is writing",
-    )

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from contextecho.sessions.fields import object_in, objects_in, text_in, under
 from contextecho.sessions.jsontext import decode_json
-from contextecho.sessions.readers.opencode.pieces import Values, text_in
+from contextecho.sessions.readers.opencode.pieces import Values
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,11 +89,10 @@ class Whole:
     def value(self, id: Any, stored: Stored) -> tuple[dict[str, Any], int]:
         """The message with its parts, as an export has it; no part is broken by itself."""
         kind, data = (as_text(stored[0]), decode_json(stored[1])) if stored else ("", None)
-        message = data if isinstance(data, dict) else {}
+        message = object_in(data)
         info = {"id": as_text(id), "time": message.get("time")}
         if kind == "assistant":
-            model = message.get("model")
-            names = model if isinstance(model, dict) else {}
+            names = object_in(message, "model")
             info |= {key: message.get(key) for key in ("finish", "error", "tokens")}
             info |= {"role": "assistant", "mode": text_in(message, "agent")}
             info |= {"providerID": names.get("providerID"), "modelID": names.get("id")}
@@ -110,25 +110,15 @@ class Whole:
 
 def _answer(message: Values) -> Iterator[dict[str, Any]]:
     """The contents of an answer as parts."""
-    found = message.get("content")
-    for content in found if isinstance(found, list) else []:
-        if isinstance(content, dict) and content.get("type") == "tool":
-            yield _tool(content)
-        elif isinstance(content, dict):
-            yield content
+    for content in objects_in(message, "content"):
+        yield _tool(content) if content.get("type") == "tool" else content
 
 
 def _tool(content: Values) -> dict[str, Any]:
     """A tool call as a part."""
-    state = content.get("state")
-    state = state if isinstance(state, dict) else {}
-    blocks = state.get("content")
-    blocks = (
-        [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-    )
-    texts = [text_in(block) for block in blocks if block.get("type") == "text"]
-    times, error = content.get("time"), state.get("error")
-    pruned = times.get("pruned") if isinstance(times, dict) else None
+    state = object_in(content, "state")
+    blocks = objects_in(state, "content")
+    texts = [text_in(block, "text") for block in blocks if block.get("type") == "text"]
     return {
         "type": "tool",
         "tool": text_in(content, "name"),
@@ -138,9 +128,8 @@ def _tool(content: Values) -> dict[str, Any]:
             "input": state.get("input"),
             "output": "\n".join(texts),
             "attachments": [block for block in blocks if block.get("type") != "text"],
-            "error": "\n".join(texts)
-            or text_in(error if isinstance(error, dict) else {}, "message"),
-            "time": {"compacted": pruned},
+            "error": "\n".join(texts) or text_in(state, "error", "message"),
+            "time": {"compacted": under(content, "time", "pruned")},
         },
     }
 
@@ -150,9 +139,7 @@ def _text(message: Values, key: str, *, synthetic: bool = False) -> dict[str, An
 
 
 def _files(message: Values, key: str) -> list[dict[str, Any]]:
-    found = message.get(key)
-    files = [file for file in found if isinstance(file, dict)] if isinstance(found, list) else []
-    return [{"type": "file", "mime": text_in(file, "mime")} for file in files]
+    return [{"type": "file", "mime": text_in(file, "mime")} for file in objects_in(message, key)]
 
 
 def as_bytes(value: Any) -> bytes:

@@ -16,6 +16,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.fields import filled, number_in, object_in, text_in, under
 from contextecho.sessions.model import (
     CompactionKind,
     Kind,
@@ -31,10 +32,8 @@ from contextecho.sessions.readers.opencode.pieces import (
     is_broken_off,
     is_message,
     is_summary,
-    number_in,
     parts_of,
     pieces_of,
-    text_in,
 )
 from contextecho.untrusted import one_line
 
@@ -53,7 +52,7 @@ class Thread:
         self.conversation = Conversation()
         self.children: dict[str, None] = {}
         self._info = info
-        self._version = text_in(info, "version") or None
+        self._version = filled(info, "version")
         self._line = 0
         self._measured: Values = {}  # the model's last message of which the tokens were counted
         self._turns_from: dict[str, int] = {}  # message -> its first turn
@@ -97,7 +96,7 @@ class Thread:
         told = {name: value for name, value in facts.items() if value}
         return self.conversation.session(path, format=NAME, bytes=bytes, source=source, **told)
 
-    def _ask(self, placed: Placed, parts: list[Values]) -> None:
+    def _ask(self, placed: Placed, parts: Sequence[Values]) -> None:
         info, pieces = placed.value["info"], pieces_of(placed.value)
         request = next((part for part in parts if part.get("type") == "compaction"), None)
         if request is not None:
@@ -117,7 +116,7 @@ class Thread:
         if request is None or pieces:
             self._say(placed, pieces, text_in(info, "agent"))
 
-    def _answer(self, placed: Placed, parts: list[Values]) -> None:
+    def _answer(self, placed: Placed, parts: Sequence[Values]) -> None:
         info, pieces = placed.value["info"], pieces_of(placed.value)
         by_client = (
             self._errand is not None
@@ -126,12 +125,12 @@ class Thread:
         )
         if by_client:
             pieces = [replace(piece, kind=Kind.USER, speaker=Speaker.HARNESS) for piece in pieces]
-        elif _inside(info, "tokens").get("output"):
+        elif under(info, "tokens", "output"):
             self._measured = info
         self._say(placed, pieces, text_in(info, "mode") or text_in(info, "agent"))
         self._pruned += [(when, call) for part in parts for when, call in _cleared(part)]
         for part in parts:
-            child = text_in(_inside(part, "state", "metadata"), "sessionId")
+            child = text_in(part, "state", "metadata", "sessionId")
             if child and text_in(part, "tool") == "task":
                 self.children[child] = None
 
@@ -146,7 +145,7 @@ class Thread:
                 line=placed.line,
                 span=placed.span,
                 pieces=pieces,
-                id=text_in(info, "id") or None,
+                id=filled(info, "id"),
                 model=model_of(info) if by_model else None,
                 version=self._version,
                 time=None if when is None else when / 1000,
@@ -202,7 +201,7 @@ class Thread:
     def _is_abandoned(self, info: Values) -> bool:
         """Whether the human took this message back; of one taken back in part, this is counted."""
         if not self._reverted:
-            point = _inside(self._info, "revert")
+            point = object_in(self._info, "revert")
             self._reverted = text_in(point, "messageID") == text_in(info, "id") != ""
             if self._reverted and text_in(point, "partID"):
                 self.conversation.tally.add("message reverted in part", self._line)
@@ -219,7 +218,7 @@ class Thread:
         elif texts and texts != self.conversation.system:
             self.conversation.tally.add("another system prompt", self._line)
 
-    def _count(self, info: Values, parts: list[Values]) -> None:
+    def _count(self, info: Values, parts: Sequence[Values]) -> None:
         """Count what is left out of this message."""
         for part in parts:
             kind = text_in(part, "type")
@@ -245,20 +244,12 @@ def _tokens(info: Values) -> int | None:
 
 def model_of(info: Values) -> str | None:
     """The model as the client names it, `provider/model`."""
-    named = info if text_in(info, "modelID") else _inside(info, "model")
+    named = info if text_in(info, "modelID") else object_in(info, "model")
     return "/".join(filter(None, (text_in(named, "providerID"), text_in(named, "modelID")))) or None
 
 
 def _cleared(part: Values) -> list[tuple[float, str]]:
     """When the client cleared the result of this tool, if it did."""
-    when = number_in(_inside(part, "state"), "time", "compacted")
+    when = number_in(part, "state", "time", "compacted")
     call = text_in(part, "callID")
     return [] if when is None or not call else [(when, call)]
-
-
-def _inside(value: Values, *keys: str) -> Values:
-    """The object under these keys, one inside the other, or an empty one."""
-    for key in keys:
-        found = value.get(key)
-        value = found if isinstance(found, dict) else {}
-    return value

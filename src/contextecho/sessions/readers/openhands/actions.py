@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import string
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import string
 from contextecho.sessions.model import Kind, Sidechain, Speaker
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.openhands import v0

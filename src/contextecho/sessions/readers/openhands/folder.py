@@ -18,7 +18,7 @@ from typing import Any, Final
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Content, Span, Turn
-from contextecho.sessions.placed import Placed, content_of
+from contextecho.sessions.placed import Placed, contents_of
 from contextecho.sessions.stamp import Stamp, Stamped
 from contextecho.sessions.tally import Tally
 
@@ -65,14 +65,11 @@ class FolderSource:
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""
-        place, pieces = -1, list[Piece]()
-        for turn in turns:
-            if turn.span.offset != place:
-                place = turn.span.offset
-                number = bisect_right(self._starts, place) - 1
-                with self._files[number].open() as file:
-                    pieces = self._pieces_of(decode_json(file.read()))
-            yield content_of(pieces[turn.span.part])
+        yield from contents_of(turns, self._load)
+
+    def _load(self, span: Span) -> list[Piece]:
+        with self._files[bisect_right(self._starts, span.offset) - 1].open() as file:
+            return self._pieces_of(decode_json(file.read()))
 
     def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:
         """(line, event) for each event from the first to the last line."""

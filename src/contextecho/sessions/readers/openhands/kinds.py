@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import string
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import string
 from contextecho.sessions.model import Kind
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.openhands import v1
@@ -82,11 +82,8 @@ class Kinds:
 
 def learn_state(facts: Facts, state: Any) -> None:
     """Take from a conversation's state what it says about model and folder."""
-    agent = state.get("agent") if isinstance(state, dict) else None
-    llm = agent.get("llm") if isinstance(agent, dict) else None
-    workspace = state.get("workspace") if isinstance(state, dict) else None
-    facts.model = string(llm, "model") or facts.model
-    facts.agent = string(agent, "kind") or facts.agent
-    facts.cwd = facts.cwd or string(workspace, "working_dir")
+    facts.model = string(state, "agent", "llm", "model") or facts.model
+    facts.agent = string(state, "agent", "kind") or facts.agent
+    facts.cwd = facts.cwd or string(state, "workspace", "working_dir")
     facts.id = facts.id or string(state, "id")
     facts.leaf = string(state, "leaf_event_id") or facts.leaf

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 from msgspec import Struct
 
-from contextecho.sessions.chat_parts import string
+from contextecho.sessions.fields import list_in, string, under
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Span
 from contextecho.sessions.placed import Document, Placed, placed_lines
@@ -46,8 +46,7 @@ def is_base_state(value: Any) -> bool:
 
 def is_instance(value: Any) -> bool:
     """Whether this is an instance of an evaluation, with a history of events."""
-    history = value.get(HISTORY) if isinstance(value, dict) else None
-    return isinstance(history, list) and any(map(_holds_event, history))
+    return any(map(_holds_event, list_in(value, HISTORY)))
 
 
 def has_events(head: bytes) -> bool:
@@ -114,13 +113,10 @@ def _instances(path: Path, stamp: Stamp) -> Instances:
 
 def learn_instance(facts: Facts, value: Any) -> None:
     """Take from an instance what it says about the run."""
-    value = value if isinstance(value, dict) else {}
-    metadata = value.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    models = (string(metadata.get(key), "model") for key in ("llm_config", "llm"))
+    models = (string(value, "metadata", key, "model") for key in ("llm_config", "llm"))
     facts.model = next((model for model in models if model), None)
-    facts.agent = string(metadata, "agent_class")
-    facts.id = text_of_id(value.get("instance_id"))
+    facts.agent = string(value, "metadata", "agent_class")
+    facts.id = text_of_id(under(value, "instance_id"))
 
 
 def events_in(data: bytes, offset: int, tally: Tally) -> Iterator[Placed]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import Struct
 
 from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.fields import moment, seconds
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.placed import Placed
 from contextecho.untrusted import make_visible
@@ -115,16 +115,12 @@ class Thread:
 
     def _time(self, placed: Placed) -> float | None:
         """When it happened; a time without a zone, which is the rule, is taken as UTC."""
-        try:
-            time = datetime.fromisoformat(placed.value.get("timestamp"))
-            if time.tzinfo is None:
-                time = time.replace(tzinfo=UTC)
-                if not self._zoneless:
-                    self.count(placed, "times without a zone, taken as UTC from here on")
-                self._zoneless = True
-            return time.timestamp()
-        except (TypeError, ValueError, OverflowError):
-            return None
+        time = moment(placed.value.get("timestamp"))
+        if time is not None and time.tzinfo is None:
+            if not self._zoneless:
+                self.count(placed, "times without a zone, taken as UTC from here on")
+            self._zoneless = True
+        return seconds(time)
 
 
 def mark_asking_on(piece: Piece) -> None:

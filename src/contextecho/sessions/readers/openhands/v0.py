@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import json_text, reasoning_of, string, text_of
+from contextecho.sessions.chat_parts import reasoning_of, text_of
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import list_in, object_in, string, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 QUIET_ACTIONS: Final = frozenset(
@@ -60,7 +62,7 @@ def pieces_of(event: dict[str, Any]) -> list[Piece]:
 
 def call_id_of(event: dict[str, Any]) -> str | None:
     """The id that the model's call of this event, or the call it answers, has in the answer."""
-    return string(event.get("tool_call_metadata"), "tool_call_id")
+    return string(event, "tool_call_metadata", "tool_call_id")
 
 
 def answer_id_of(event: dict[str, Any]) -> str | None:
@@ -74,29 +76,24 @@ def model_of(event: dict[str, Any]) -> str | None:
 
 
 def _response(event: dict[str, Any]) -> dict[str, Any]:
-    metadata = event.get("tool_call_metadata")
-    found = metadata.get("model_response") if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
+    return object_in(event, "tool_call_metadata", "model_response")
 
 
 def _answer(event: dict[str, Any]) -> dict[str, Any]:
     """The message in the model's answer."""
-    choices = _response(event).get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    found = first.get("message") if isinstance(first, dict) else None
-    return found if isinstance(found, dict) else {}
+    choices = list_in(_response(event), "choices")
+    return object_in(choices[0], "message") if choices else {}
 
 
 def _call(event: dict[str, Any], answer: dict[str, Any]) -> Piece:
     """The call as the model wrote it; without its answer, the action's arguments."""
     wanted = call_id_of(event)
-    calls = answer.get("tool_calls")
-    for call in calls if isinstance(calls, list) else []:
-        function = call.get("function") if isinstance(call, dict) else None
-        text = string(function, "arguments")
+    for call in list_in(answer, "tool_calls"):
+        text = string(call, "function", "arguments")
         if text is not None and string(call, "id") == wanted:
-            return Piece(Kind.TOOL_CALL, Speaker.MODEL, text, string(function, "name"), wanted)
-    name = string(event.get("tool_call_metadata"), "function_name") or event["action"]
+            name = string(call, "function", "name")
+            return Piece(Kind.TOOL_CALL, Speaker.MODEL, text, name, wanted)
+    name = string(event, "tool_call_metadata", "function_name") or event["action"]
     hidden = () if event["action"] == "think" else ("thought",)
     arguments = {key: value for key, value in event["args"].items() if key not in hidden}
     return Piece(Kind.TOOL_CALL, Speaker.MODEL, json_text(arguments), name, wanted)
@@ -104,7 +101,7 @@ def _call(event: dict[str, Any], answer: dict[str, Any]) -> Piece:
 
 def _farewell(args: dict[str, Any]) -> list[Piece]:
     """The message of a finish, which is the final answer."""
-    text = string(args, "final_thought") or ""
+    text = text_in(args, "final_thought")
     return [Piece(Kind.ASSISTANT, Speaker.MODEL, text, final=True)] if text.strip() else []
 
 
@@ -127,5 +124,4 @@ def _observation(event: dict[str, Any]) -> Piece:
 
 
 def _pictures(fields: dict[str, Any]) -> int:
-    found = fields.get("image_urls")
-    return len(found) if isinstance(found, list) else 0
+    return len(list_in(fields, "image_urls"))

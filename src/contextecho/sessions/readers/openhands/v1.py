@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from contextecho.sessions.chat_parts import (
     call_of,
-    json_text,
     reasoning_of,
-    string,
     text_of,
 )
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import object_in, string, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 QUIET: Final = frozenset(
@@ -49,21 +49,20 @@ def pieces_of(event: dict[str, Any]) -> list[Piece]:
     if kind == "ObservationEvent":
         return [_observation(event), *_added(event)]
     if kind == "AgentErrorEvent":
-        return [_result(event, string(event, "error") or "", is_error=True)]
+        return [_result(event, text_in(event, "error"), is_error=True)]
     if kind == "UserRejectObservation":
         return _rejection(event)
     if kind in ("Condensation", "CondensationSummaryEvent"):
-        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, string(event, "summary") or "")]
+        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, text_in(event, "summary"))]
     if kind == "SystemPromptEvent":
         blocks = [event.get("system_prompt"), event.get("dynamic_context")]
-        return [Piece(Kind.USER, Speaker.HARNESS, string(b, "text") or "") for b in blocks if b]
+        return [Piece(Kind.USER, Speaker.HARNESS, text_in(b, "text")) for b in blocks if b]
     return []
 
 
 def _message(event: dict[str, Any]) -> list[Piece]:
     """A message and what the client added to it."""
-    message = event.get("llm_message")
-    message = message if isinstance(message, dict) else {}
+    message = object_in(event, "llm_message")
     text, images = text_of(message.get("content"))
     pieces = []
     if event["source"] == "agent":
@@ -93,7 +92,7 @@ def _action(event: dict[str, Any]) -> list[Piece]:
         pieces.append(Piece(Kind.ASSISTANT, Speaker.MODEL, prose, final=final))
     if not finishes:
         return [*pieces, _call(event)]
-    farewell = string(event.get("action"), "message") or ""
+    farewell = text_in(event, "action", "message")
     if farewell.strip():
         pieces.append(Piece(Kind.ASSISTANT, Speaker.MODEL, farewell, final=True))
     return pieces
@@ -101,25 +100,22 @@ def _action(event: dict[str, Any]) -> list[Piece]:
 
 def _call(event: dict[str, Any]) -> Piece:
     """The call as the model wrote it, in either form; without it, the action's fields."""
-    call = event.get("tool_call")
-    call = call if isinstance(call, dict) else {}
+    call = object_in(event, "tool_call")
     function = call["function"] if isinstance(call.get("function"), dict) else call
     piece = call_of(function, string(event, "tool_call_id"))
     piece.tool = string(event, "tool_name") or piece.tool
     if not piece.text:
-        action = event.get("action")
-        fields = action.items() if isinstance(action, dict) else ()
+        fields = object_in(event, "action").items()
         piece.text = json_text({key: value for key, value in fields if key != "kind"})
     return piece
 
 
 def _observation(event: dict[str, Any]) -> Piece:
     """The result; older tools name what they found each in its own way."""
-    found = event.get("observation")
-    found = found if isinstance(found, dict) else {}
+    found = object_in(event, "observation")
     text, images = text_of(found.get("content"))
     if not text and not images:
-        text = string(found, "output") or ""
+        text = text_in(found, "output")
     if "content" not in found and "output" not in found:
         rest = {key: value for key, value in found.items() if key not in ("kind", "is_error")}
         text = json_text(rest) if rest else ""
@@ -128,7 +124,7 @@ def _observation(event: dict[str, Any]) -> Piece:
 
 def _rejection(event: dict[str, Any]) -> list[Piece]:
     """The refusal of a call; the reason that a person gave is theirs, and is said in it already."""
-    reason = string(event, "rejection_reason") or ""
+    reason = text_in(event, "rejection_reason")
     result = _result(event, reason, is_error=True)
     by_person = event.get("rejection_source", "user") == "user" and reason not in _REJECTED
     said = Piece(Kind.USER, Speaker.HUMAN, reason, quoted=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from contextecho.sessions.chat_parts import blocks_of
 from contextecho.sessions.conversation import Conversation, Message
 from contextecho.sessions.fields import instant, string
 from contextecho.sessions.model import CompactionKind, Kind
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.pi.entries import (
     SUMMARIES,
-    blocks_of,
     knows,
     message_of,
     pieces_of,

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import msgspec
-
+from contextecho.sessions.chat_parts import blocks_of
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.fields import string, text_in
+from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 
 SUMMARIES: Final = ("compaction", "branch_summary")  # a tuple: what a file holds may not hash
@@ -32,18 +32,10 @@ def message_of(entry: dict[str, Any]) -> dict[str, Any] | None:
     return message if is_one and isinstance(message, dict) else None
 
 
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content of a message as blocks, whatever form it has."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-
-
 def pieces_of(entry: dict[str, Any]) -> list[Piece]:
     """The pieces of an entry; none for one that says nothing."""
     if entry.get("type") in SUMMARIES:
-        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, string(entry, "summary") or "")]
+        return [Piece(Kind.SUMMARY, Speaker.SUMMARISER, text_in(entry, "summary"))]
     message = message_of(entry)
     make = _MAKERS.get(str(message.get("role"))) if message is not None else None
     return list(make(message)) if make is not None and message is not None else []
@@ -63,7 +55,7 @@ def _answer(message: dict[str, Any]) -> Iterator[Piece]:
         elif kind == "text" and text and text.strip():
             yield Piece(Kind.ASSISTANT, Speaker.MODEL, text)
         elif kind == "toolCall":
-            arguments = msgspec.json.encode(block.get("arguments")).decode()
+            arguments = compact_json(block.get("arguments"))
             name, call_id = string(block, "name"), string(block, "id")
             yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id)
 
@@ -123,5 +115,5 @@ _MAKERS: Final[dict[str, Callable[[dict[str, Any]], Iterator[Piece]]]] = {
 def _spoken(message: dict[str, Any]) -> tuple[str, int]:
     """The text of a message, and how many pictures it has."""
     blocks = blocks_of(message)
-    texts = [string(block, "text") or "" for block in blocks if block.get("type") == "text"]
+    texts = [text_in(block, "text") for block in blocks if block.get("type") == "text"]
     return "\n".join(texts), sum(block.get("type") == "image" for block in blocks)

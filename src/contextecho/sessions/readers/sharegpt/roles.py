@@ -6,7 +6,6 @@ call is told by their order, since these formats have no ids.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -14,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.jsontext import decode_json, json_text
 from contextecho.sessions.model import Kind, Speaker
 
 HUMAN: Final = frozenset({"human", "user", "prompter"})
@@ -76,7 +75,4 @@ def _written(arguments: Any) -> str:
     """Arguments as JSON, which some datasets give as a string; too deeply nested, as none."""
     if isinstance(arguments, str):
         return arguments
-    try:
-        return json.dumps(arguments, ensure_ascii=False)
-    except (RecursionError, ValueError):
-        return "{}"
+    return json_text(arguments) or "{}"

@@ -9,7 +9,6 @@ group chat are told apart.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.fields import filled, list_in, object_in, objects_in, text_in
+from contextecho.sessions.jsontext import decode_json, json_text
 from contextecho.sessions.model import Kind, Session, Speaker
 from contextecho.sessions.placed import Placed, PlacedSource, placed_lines
 from contextecho.sessions.readers.sillytavern.dates import seconds_of
@@ -67,17 +67,16 @@ class _Chat:
             self.tally.add("not a message", placed.line)
 
     def _take_header(self, placed: Placed) -> None:
-        metadata = _object(placed.value, "chat_metadata")
-        system = _string(metadata, "system_prompt")
+        metadata = object_in(placed.value, "chat_metadata")
+        system = text_in(metadata, "system_prompt")
         if system.strip():
             self.conversation.system.append(system)
-        if _string(metadata, "note_prompt").strip():
+        if text_in(metadata, "note_prompt").strip():
             self.tally.add("author's note, which the client puts into its requests", placed.line)
 
     def _take_message(self, placed: Placed) -> None:
         message = placed.value
-        swipes = message.get("swipes")
-        for _ in swipes[1:] if isinstance(swipes, list) else []:
+        for _ in list_in(message, "swipes")[1:]:
             self.tally.add("swipe that was not chosen", placed.line)
         called = bool(_invocations(message))
         if message.get("is_system") is True and not called:
@@ -101,9 +100,9 @@ class _Chat:
                 span=placed.span,
                 pieces=pieces,
                 id=id,
-                model=_string(_object(message, "extra"), "model") or None,
+                model=filled(message, "extra", "model"),
                 time=self._time(placed),
-                personality=(_string(message, "name") or None) if by_model else None,
+                personality=(filled(message, "name")) if by_model else None,
             )
         )
 
@@ -139,15 +138,15 @@ def _is_message(value: Any) -> bool:
 
 def _is_generated(message: Mapping[str, Any]) -> bool:
     """Whether a message bears the marks of a model's answer."""
-    extra = _object(message, "extra")
+    extra = object_in(message, "extra")
     return any(message.get(key) for key in _GENERATED) or bool(
-        _string(extra, "model") or _string(extra, "api")
+        text_in(extra, "model") or text_in(extra, "api")
     )
 
 
 def _hidden(message: Mapping[str, Any]) -> str:
     """Why a message that the model was not shown is left out."""
-    kind = _string(_object(message, "extra"), "type")
+    kind = text_in(message, "extra", "type")
     if kind == "comment":
         return "comment that the model was not shown"
     if kind or message.get("name") == _CLIENT:
@@ -161,27 +160,26 @@ def _pieces(message: Mapping[str, Any]) -> list[Piece]:
     calls = _invocations(message)
     if calls:
         return [piece for call in calls for piece in _called(call)]
-    text, extra = _string(message, "mes"), _object(message, "extra")
+    text, extra = text_in(message, "mes"), object_in(message, "extra")
     images = _images(extra)
     if not (text.strip() or images):
         return []
-    if _string(extra, "type"):
+    if text_in(extra, "type"):
         return [Piece(Kind.USER, Speaker.HARNESS, text, images=images)]
     if message.get("is_user") is True:
         return [Piece(Kind.USER, Speaker.HUMAN, text, images=images)]
-    thought = _string(extra, "reasoning")
+    thought = text_in(extra, "reasoning")
     thoughts = [Piece(Kind.THINKING, Speaker.MODEL, thought)] if thought.strip() else []
     return [*thoughts, Piece(Kind.ASSISTANT, Speaker.MODEL, text, images=images)]
 
 
-def _invocations(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = _object(message, "extra").get("tool_invocations")
-    return [call for call in found if isinstance(call, dict)] if isinstance(found, list) else []
+def _invocations(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return objects_in(message, "extra", "tool_invocations")
 
 
 def _called(call: Mapping[str, Any]) -> Iterator[Piece]:
     """A tool call and its result."""
-    name, call_id = _string(call, "name") or None, _string(call, "id") or None
+    name, call_id = filled(call, "name"), filled(call, "id")
     arguments = _written(call.get("parameters"))
     yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id)
     result = _written(call.get("result"))
@@ -190,8 +188,7 @@ def _called(call: Mapping[str, Any]) -> Iterator[Piece]:
 
 def _images(extra: Mapping[str, Any]) -> int:
     """Pictures and files that hang on a message; newer clients list them."""
-    several = (extra.get("media"), extra.get("files"))
-    listed = sum(len(found) for found in several if isinstance(found, list))
+    listed = sum(len(list_in(extra, key)) for key in ("media", "files"))
     return listed or sum(bool(extra.get(key)) for key in ("image", "video", "file"))
 
 
@@ -199,17 +196,4 @@ def _written(value: Any) -> str:
     """What a string holds, or any other value as JSON; of one nested too deeply, nothing."""
     if isinstance(value, str):
         return value
-    try:
-        return "" if value is None else json.dumps(value, ensure_ascii=False)
-    except (RecursionError, ValueError):
-        return ""
-
-
-def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _string(value: Mapping[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    return "" if value is None else json_text(value)

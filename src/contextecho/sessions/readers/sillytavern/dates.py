@@ -8,8 +8,10 @@ them hold, the hour of the day may not.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
+
+from contextecho.sessions.fields import seconds
 
 _MONTHS: Final = {
     month: number
@@ -34,10 +36,11 @@ def seconds_of(written: Any) -> tuple[float | None, bool]:
     if re.fullmatch(r"\d{9,16}", text):
         return _counted(int(text)), True
     try:
-        moment = _moment(text)
-        return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp(), moment.tzinfo is not None
+        time = _moment(text)
     except (ValueError, OverflowError):
         return None, False
+    found = seconds(time)
+    return found, found is not None and time.tzinfo is not None
 
 
 def _counted(number: float) -> float | None:

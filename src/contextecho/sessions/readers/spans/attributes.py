@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from contextecho.sessions.fields import list_in, object_in, objects_in
 from contextecho.sessions.jsontext import BROKEN, decode_json
 
 _DEEPEST: Final = 32  # levels of nesting that are looked into
@@ -46,8 +47,8 @@ def _pairs(raw: Any) -> tuple[list[tuple[str, Any]], Callable[[Any], Any]]:
     raw = parsed(raw)
     if isinstance(raw, dict):
         return list(raw.items()), _as_it_is
-    pairs = [pair for pair in raw if isinstance(pair, dict)] if isinstance(raw, list) else []
-    typed = [(pair["key"], pair.get("value")) for pair in pairs if isinstance(pair.get("key"), str)]
+    pairs = (pair for pair in objects_in(raw) if isinstance(pair.get("key"), str))
+    typed = [(pair["key"], pair.get("value")) for pair in pairs]
     return typed, plain
 
 
@@ -56,8 +57,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _as_object(attributes: dict[str, Any]) -> dict[str, Any]:
-    nested = _nested(attributes)
-    return nested if isinstance(nested, dict) else {}
+    return object_in(_nested(attributes))
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -66,14 +66,12 @@ def plain(value: Any, depth: int = 0) -> Any:
         return None
     for kind, inside in value.items():
         if kind == "arrayValue" and isinstance(inside, dict):
-            values = inside.get("values")
-            return [plain(one, depth + 1) for one in values] if isinstance(values, list) else []
+            return [plain(one, depth + 1) for one in list_in(inside, "values")]
         if kind == "kvlistValue" and isinstance(inside, dict):
-            pairs = inside.get("values")
             return {
                 pair["key"]: plain(pair.get("value"), depth + 1)
-                for pair in (pairs if isinstance(pairs, list) else [])
-                if isinstance(pair, dict) and isinstance(pair.get("key"), str)
+                for pair in objects_in(inside, "values")
+                if isinstance(pair.get("key"), str)
             }
         if kind.endswith("Value"):
             return inside
@@ -86,13 +84,6 @@ def parsed(value: Any) -> Any:
         return value
     found = decode_json(value.encode("utf-8", "replace"))
     return value if found is BROKEN else found
-
-
-def under(value: Any, *keys: str) -> Any:
-    """What the keys lead to; None if they lead nowhere."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _nested(value: Any, depth: int = 0) -> Any:

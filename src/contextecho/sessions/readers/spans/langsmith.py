@@ -9,7 +9,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from contextecho.sessions.readers.spans.attributes import parsed, under
+from contextecho.sessions.fields import list_in, object_in, objects_in, string, under
+from contextecho.sessions.readers.spans.attributes import parsed
 from contextecho.sessions.readers.spans.said import Exchange, exchange
 
 
@@ -40,11 +41,11 @@ def _answers(outputs: Any) -> list[dict[str, Any]]:
     if isinstance(generations, list):
         first = generations[0] if generations and isinstance(generations[0], list) else generations
         found = [under(one, "message") or {"content": under(one, "text")} for one in first]
-        return [_message(message) for message in found if isinstance(message, dict)]
+        return list(map(_message, objects_in(found)))
     choices = under(outputs, "choices")
     if isinstance(choices, list):
         found = [under(choice, "message") for choice in choices]
-        return [_message(message) for message in found if isinstance(message, dict)]
+        return list(map(_message, objects_in(found)))
     if isinstance(outputs, dict) and "role" in outputs and "content" in outputs:
         return [_message(outputs)]
     answer = under(outputs, "message") or under(outputs, "output") or under(outputs, "messages")
@@ -118,16 +119,15 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
 
 def _with_calls(message: dict[str, Any]) -> dict[str, Any]:
     """The message, with what older clients keep among the additional arguments."""
-    more = message.get("additional_kwargs")
-    more = more if isinstance(more, dict) else {}
+    more = object_in(message, "additional_kwargs")
     calls = message.get("tool_calls") or more.get("tool_calls") or []
     thought = message.get("reasoning_content") or more.get("reasoning_content")
     return message | {
-        "tool_calls": calls if isinstance(calls, list) else [],
+        "tool_calls": list_in(calls),
         "reasoning_content": thought,
     }
 
 
 def _joined(blocks: Any) -> str | None:
-    texts = [under(block, "text") for block in blocks] if isinstance(blocks, list) else []
-    return "\n\n".join(text for text in texts if isinstance(text, str)) or None
+    texts = (string(block, "text") for block in list_in(blocks))
+    return "\n\n".join(text for text in texts if text is not None) or None

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextecho.sessions.readers.spans.attributes import parsed, under
+from contextecho.sessions.fields import list_in, object_in, objects_in, under
+from contextecho.sessions.readers.spans.attributes import parsed
 from contextecho.sessions.readers.spans.said import Exchange, exchange
 
 
 def is_call(attributes: dict[str, Any]) -> bool:
     """Whether the span is a call of a model."""
-    llm = attributes.get("llm")
-    return isinstance(llm, dict) and not llm.keys().isdisjoint(
-        {"input_messages", "output_messages"}
-    )
+    llm = object_in(attributes, "llm")
+    return not llm.keys().isdisjoint({"input_messages", "output_messages"})
 
 
 def exchange_of(attributes: dict[str, Any]) -> Exchange:
@@ -49,6 +48,4 @@ def _block(part: dict[str, Any]) -> dict[str, Any]:
 
 def _inside(values: Any, name: str) -> list[dict[str, Any]]:
     """The objects of a list, out of their wrapping."""
-    values = parsed(values)
-    found = [under(value, name) or value for value in (values if isinstance(values, list) else ())]
-    return [value for value in found if isinstance(value, dict)]
+    return objects_in([under(value, name) or value for value in list_in(parsed(values))])

@@ -7,10 +7,10 @@ numbered attributes (`gen_ai.prompt.0.content`), which older instrumentations wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-from contextecho.sessions.readers.spans.attributes import attributes_of, parsed, under
+from contextecho.sessions.fields import objects_in, under
+from contextecho.sessions.readers.spans.attributes import attributes_of, parsed
 from contextecho.sessions.readers.spans.said import Exchange, exchange
 
 CALLS: Final = ("chat", "generate_content", "text_completion")
@@ -32,7 +32,7 @@ def exchange_of(attributes: dict[str, Any], span: dict[str, Any]) -> Exchange:
     """What is said in the call that the span is of."""
     ai = attributes.get("gen_ai")
     events = span.get("events")
-    named = [(event.get("name"), _body(event)) for event in _dicts(events)]
+    named = [(event.get("name"), _body(event)) for event in objects_in(events)]
     for name, body in named:
         if name == "gen_ai.client.inference.operation.details":
             ai = body.get("gen_ai")
@@ -40,10 +40,10 @@ def exchange_of(attributes: dict[str, Any], span: dict[str, Any]) -> Exchange:
     answered = _messages(under(ai, "output", "messages")) or _messages(under(ai, "completion"))
     told_in = under(ai, "system_instructions") or under(ai, "system", "instructions")
     parts = parsed(told_in)
-    texts = (
-        [part.get("content") for part in _dicts(parts)] if isinstance(parts, list) else [told_in]
+    texts = [part.get("content") for part in objects_in(parts)]
+    told = "\n\n".join(
+        text for text in (texts if isinstance(parts, list) else [told_in]) if isinstance(text, str)
     )
-    told = "\n\n".join(text for text in texts if isinstance(text, str))
     for name, body in named if not heard and not answered else ():
         if name == "gen_ai.choice":
             answered.append(_choice(body))
@@ -85,7 +85,7 @@ def _messages(raw: Any) -> list[dict[str, Any]]:
     found = parsed(raw)
     if isinstance(found, str) and found:
         return [{"role": "user", "content": found}]
-    return [_message(message) for message in _dicts(found if isinstance(found, list) else [found])]
+    return list(map(_message, objects_in(found if isinstance(found, list) else [found])))
 
 
 def _message(message: dict[str, Any]) -> dict[str, Any]:
@@ -93,13 +93,13 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
     parts = message.get("parts")
     if not isinstance(parts, list):
         return message | {"content": _content(message.get("content"))}
-    return {"role": message.get("role"), "content": list(map(_block, _dicts(parts)))}
+    return {"role": message.get("role"), "content": list(map(_block, objects_in(parts)))}
 
 
 def _content(value: Any) -> Any:
     """Content blocks that were made a text of JSON; any other content as it is."""
     found = parsed(value)
-    blocks = list(_dicts(found))
+    blocks = objects_in(found)
     if blocks and all("type" in block for block in blocks):
         return found
     if blocks and all(not block.keys().isdisjoint(_CONVERSE) for block in blocks):
@@ -131,9 +131,3 @@ def _block(part: dict[str, Any]) -> dict[str, Any]:
         answer = part.get("response", part.get("result"))
         return {"type": "tool_result", "tool_use_id": part.get("id"), "content": answer}
     return part
-
-
-def _dicts(values: Any) -> Iterator[dict[str, Any]]:
-    return (
-        value for value in (values if isinstance(values, list) else ()) if isinstance(value, dict)
-    )

@@ -7,10 +7,10 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from contextecho.sessions.fields import under
 from contextecho.sessions.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import Span
 from contextecho.sessions.placed import Document, Placed, placed_lines
-from contextecho.sessions.readers.spans.attributes import under
 from contextecho.sessions.readers.spans.nodes import is_span
 from contextecho.sessions.tally import Tally
 

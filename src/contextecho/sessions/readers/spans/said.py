@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
+from contextecho.sessions.chat_parts import text_of
 from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.fields import string, under
+from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
-from contextecho.sessions.readers.spans.attributes import under
 
 _ROLES: Final = {
     **dict.fromkeys(("user", "human"), "user"),
@@ -24,7 +24,6 @@ _ROLES: Final = {
     **dict.fromkeys(("system", "developer"), "system"),
     **dict.fromkeys(("tool", "function"), "tool"),
 }
-_TEXTS: Final = ("text", "input_text", "output_text", "refusal")
 _THOUGHTS: Final = ("thinking", "reasoning")
 
 
@@ -74,7 +73,7 @@ def said(message: dict[str, Any]) -> Said:
     if role == "assistant":
         return Said(role, list(_of_model(message, blocks)))
     answered = [block for block in blocks if block.get("type") == "tool_result"]
-    text, images = _spoken([block for block in blocks if block.get("type") != "tool_result"])
+    text, images = text_of([block for block in blocks if block.get("type") != "tool_result"])
     results = [_result(block) for block in answered]
     if role == "tool" and not answered:
         call_id, name = string(message, "tool_call_id"), string(message, "name")
@@ -91,7 +90,7 @@ def _of_model(message: dict[str, Any], blocks: list[dict[str, Any]]) -> Iterator
     for thought in (string(message, "reasoning_content"), *thoughts):
         if thought and thought.strip():
             yield Piece(Kind.THINKING, Speaker.MODEL, thought)
-    text, images = _spoken([b for b in blocks if b.get("type") not in (*_THOUGHTS, "tool_use")])
+    text, images = text_of([b for b in blocks if b.get("type") not in (*_THOUGHTS, "tool_use")])
     if text.strip() or images:
         yield Piece(Kind.ASSISTANT, Speaker.MODEL, text, images=images)
     calls = message.get("tool_calls")
@@ -110,7 +109,7 @@ def _call(call: dict[str, Any]) -> Piece:
     function = under(call, "function")
     function = function if isinstance(function, dict) else call
     found = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
-    text = found if isinstance(found, str) else msgspec.json.encode(found).decode()
+    text = found if isinstance(found, str) else compact_json(found)
     id = string(call, "id")
     return Piece(Kind.TOOL_CALL, Speaker.MODEL, text, string(function, "name"), id)
 
@@ -118,9 +117,9 @@ def _call(call: dict[str, Any]) -> Piece:
 def _result(block: dict[str, Any]) -> Piece:
     content = block.get("content")
     blocks = _blocks(content)
-    text, images = _spoken(blocks)
+    text, images = text_of(blocks)
     if not blocks and content is not None:
-        text = msgspec.json.encode(content).decode()
+        text = compact_json(content)
     call_id, failed = string(block, "tool_use_id"), block.get("is_error") is True
     return Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, None, call_id, images, is_error=failed)
 
@@ -135,10 +134,3 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
         for block in blocks
         if isinstance(block, str | dict)
     ]
-
-
-def _spoken(blocks: list[dict[str, Any]]) -> tuple[str, int]:
-    """The text of blocks, and how many pictures and files it leaves out."""
-    spoken = [block for block in blocks if block.get("type") in _TEXTS]
-    texts = [string(block, "text") or string(block, "refusal") or "" for block in spoken]
-    return "\n".join(texts), len(blocks) - len(spoken)

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.chat_parts import string, text_of
+from contextecho.sessions.chat_parts import text_of
 from contextecho.sessions.conversation import Conversation
+from contextecho.sessions.fields import list_in, object_in, string
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Session, Span
 from contextecho.sessions.placed import Document, Placed, PlacedSource
@@ -96,11 +97,8 @@ def _is_run(document: Document) -> bool:
 def _attempts(document: Document) -> Iterator[Span]:
     """Where the attempts lie that are runs of their own."""
     for placed in document.elements("attempts", tally=Tally()):
-        value = placed.value if isinstance(placed.value, dict) else {}
-        history, steps = value.get("history"), value.get("trajectory")
-        if any(map(is_entry, history if isinstance(history, list) else ())) or any(
-            map(is_step, steps if isinstance(steps, list) else ())
-        ):
+        history, steps = (list_in(placed.value, key) for key in ("history", "trajectory"))
+        if any(map(is_entry, history)) or any(map(is_step, steps)):
             yield placed.span
 
 
@@ -132,7 +130,7 @@ def _object(value: Any) -> dict[str, Any]:
     """An object, or the object that a string holds as JSON, which older files write."""
     if isinstance(value, str):
         value = decode_json(value.encode("utf-8", "replace"))
-    return value if isinstance(value, dict) else {}
+    return object_in(value)
 
 
 def _read_history(

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import json_text, reasoning_of, string, text_of, tool_calls
+from contextecho.sessions.chat_parts import reasoning_of, text_of, tool_calls
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import string, text_in
+from contextecho.sessions.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 ACTION: Final = "action"
@@ -65,12 +67,12 @@ def entry_pieces(entry: dict[str, Any]) -> list[Piece]:
 
 def step_pieces(step: dict[str, Any]) -> list[Piece]:
     """The pieces of a step, empty where it has none, and the texts of its query."""
-    prose = _prose(string(step, "thought"), string(step, "action"), string(step, "response") or "")
+    prose = _prose(string(step, "thought"), string(step, "action"), text_in(step, "response"))
     return [
-        Piece(Kind.THINKING, Speaker.MODEL, string(step, "reasoning_content") or ""),
+        Piece(Kind.THINKING, Speaker.MODEL, text_in(step, "reasoning_content")),
         Piece(Kind.ASSISTANT, Speaker.MODEL, prose if prose.strip() else ""),
         _command(step.get("action")),
-        Piece(Kind.TOOL_RESULT, Speaker.TOOL, string(step, "observation") or ""),
+        Piece(Kind.TOOL_RESULT, Speaker.TOOL, text_in(step, "observation")),
         *(
             Piece(Kind.USER, Speaker.HARNESS, text, images=images)
             for text, images in (text_of(message.get("content")) for message in query_of(step))

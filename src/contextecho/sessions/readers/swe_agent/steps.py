@@ -12,8 +12,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import string, text_of
+from contextecho.sessions.chat_parts import text_of
 from contextecho.sessions.conversation import Piece
+from contextecho.sessions.fields import text_in
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.swe_agent.parts import (
     ANSWER_PARTS,
@@ -40,7 +41,7 @@ class Steps:
         self._next = 0
         for placed in found:
             if is_step(placed.value):
-                response = string(placed.value, "response") or ""
+                response = text_in(placed.value, "response")
                 self._places.setdefault(response, []).append(len(self._lines))
                 reasoning = step_pieces(placed.value)[0]
                 if reasoning.text:
@@ -92,7 +93,7 @@ def _taken(steps: Sequence[Placed], tally: Tally) -> Iterator[Placed]:
     """The steps whose answer was not asked for again."""
     for number, placed in enumerate(steps):
         following = steps[number + 1].value if number + 1 < len(steps) else {}
-        if _asks_again(query_of(following), string(placed.value, "response") or ""):
+        if _asks_again(query_of(following), text_in(placed.value, "response")):
             tally.add(_ASKED_AGAIN, placed.line)
         else:
             yield placed
