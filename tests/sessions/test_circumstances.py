@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from contextecho.sessions import (
     Conditions,
     Kind,
     Session,
+    circumstances,
     circumstances_of,
     read_session,
     tell_apart,
@@ -65,6 +67,18 @@ def test_a_short_prompt_leaves_the_language_in_force(read: Read) -> None:
     told = _of_answers(session, lambda c: c.language)
     # Before the first prompt that can be told, its language is taken.
     assert told == ["de", "de", "de", "en"]
+
+
+def test_prompts_whose_language_cannot_be_told_cost_no_more_than_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chat.jsonl"
+    told: list[str] = []
+    monkeypatch.setattr(circumstances, "language_of", lambda text: told.append(text))
+    chat = [{"role": "user", "content": "ok"}, {"role": "assistant", "content": "done"}] * 500
+    path.write_text("".join(json.dumps(message) + "\n" for message in chat))
+    assert {c.conditions.language for c in circumstances_of(read_session(path))} == {None}
+    assert len(told) <= 2 * 500  # once for what came before each, once for what comes first
 
 
 def test_model_and_version_are_those_of_the_answer_itself(read: Read) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -112,16 +113,31 @@ class _Languages:
             human = turn.speaker is Speaker.HUMAN and turn.kind is Kind.USER
             if human and not turn.abandoned:
                 self._said.setdefault(turn.prompt, []).append(turn)
-        self._told: dict[int, str | None] = {}
+        self._prompts = sorted(self._said)
+        self._up_to: dict[int, str | None] = {0: None}  # by number of prompts: what was told last
 
     def at(self, prompt: int) -> str | None:
         """At this prompt, counted from 1; 0 is before the first."""
-        earlier = range(prompt, 0, -1)
-        later = range(prompt + 1, self._session.prompts + 1)
-        return next((told for p in (*earlier, *later) if (told := self._tell(p))), None)
+        return self._last(bisect_right(self._prompts, prompt)) or self._first
+
+    def _last(self, count: int) -> str | None:
+        """What the last of the first `count` prompts that can be told is written in."""
+        untold = []
+        while count not in self._up_to:
+            untold.append(count)
+            if told := self._tell(self._prompts[count - 1]):
+                self._up_to[count] = told
+            else:
+                count -= 1
+        told = self._up_to[count]
+        self._up_to |= dict.fromkeys(untold, told)
+        return told
+
+    @cached_property
+    def _first(self) -> str | None:
+        """What the first prompt that can be told is written in."""
+        return next((told for prompt in self._prompts if (told := self._tell(prompt))), None)
 
     def _tell(self, prompt: int) -> str | None:
-        if prompt not in self._told:
-            contents = self._session.contents(self._said.get(prompt, ()))
-            self._told[prompt] = language_of("\n".join(content.text for content in contents))
-        return self._told[prompt]
+        contents = self._session.contents(self._said[prompt])
+        return language_of("\n".join(content.text for content in contents))
