@@ -261,6 +261,47 @@ def test_a_manifest_of_somebody_else_is_none(tmp_path: Path, text: str) -> None:
     assert read_session(path).steps == 1
 
 
+def test_names_that_become_alike_are_all_kept(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    outputs = tmp_path / "session" / "tool-results"
+    outputs.mkdir(parents=True)
+    for name in ("a?b.txt", "a:b.txt", "a_b.txt", ".env", "env"):
+        (outputs / name).write_text(name)
+    kept = keep_session(read_session(path), tmp_path / "kept")
+    folder = kept.path.parent
+    said = {zstd.decompress((folder / f"{f.name}.zst").read_bytes()) for f in kept.manifest.files}
+    assert said >= {b"a?b.txt", b"a:b.txt", b"a_b.txt", b".env", b"env"}
+
+
+def test_only_what_belongs_to_the_session_goes_with_it(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    for name in ("session/.ssh/id_rsa", "session/main.c", "session/subagents/agent-1.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    kept = keep_session(read_session(path), tmp_path / "kept")
+    assert [file.name for file in kept.manifest.files] == [
+        "session.jsonl",
+        "session/subagents/agent-1.jsonl",
+    ]
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing"])
+def test_a_damaged_archive_does_not_count_as_kept(tmp_path: Path, damage: str) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    outputs = tmp_path / "session" / "tool-results"
+    outputs.mkdir(parents=True)
+    (outputs / "one.txt").write_text("long")
+    first = keep_session(read_session(path), tmp_path / "kept")
+    if damage == "cut":
+        first.path.write_bytes(first.path.read_bytes()[:20])
+    else:
+        (first.path.parent / "session/tool-results/one.txt.zst").unlink()
+    again = keep_session(read_session(path), tmp_path / "kept")
+    assert not again.already
+    assert zstd.decompress(again.path.read_bytes()) == path.read_bytes()
+    assert keep_session(read_session(path), tmp_path / "kept").already
+
+
 def test_two_that_keep_the_same_at_once_keep_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

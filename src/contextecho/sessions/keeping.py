@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import BinaryIO, Final
@@ -128,19 +129,36 @@ def _keep(session: Session, place: Path, new: Path) -> Kept:
         new.rename(final)
     except OSError:
         there = _kept_before(place, digest)  # by another process, a moment ago
-        if there is None:
-            raise
-        return there
+        if there is not None:
+            return there
+        final = _further(final)  # what bears the name is damaged
+        new.rename(final)
     return Kept(final / f"{files[0].name}.zst", manifest, already=False)
 
 
 def _kept_before(place: Path, digest: str) -> Kept | None:
-    """What is kept there with this content."""
-    for folder in sorted(place.glob(f"*-{digest}")):
+    """What is kept there with this content, and still is what it was."""
+    for folder in sorted(place.glob(f"*-{digest}*")):
         manifest, path = manifest_in(folder), session_file_in(folder)
-        if manifest is not None and path is not None:
+        if manifest is not None and path is not None and _is_whole(folder, manifest):
             return Kept(path, manifest, already=True)
     return None
+
+
+def _is_whole(folder: Path, manifest: Manifest) -> bool:
+    """Whether every packed file can be read back as it was kept."""
+    try:
+        return all(
+            _hash_of(unpacked_parts(folder / f"{file.name}.zst")) == file.sha256
+            for file in manifest.files
+        )
+    except (OSError, SessionError):
+        return False
+
+
+def _further(folder: Path) -> Path:
+    """The folder's name with the next free number."""
+    return next(n for i in count(2) if not (n := folder.with_name(f"{folder.name}-{i}")).exists())
 
 
 def _first_readable(path: Path, members: Sequence[str | None]) -> Session:
@@ -165,11 +183,23 @@ def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
     if isinstance(session.source, Spread):
         others |= {_absolute(file) for file in session.source.files}
     if session.format == "claude-code":  # sub-agents, and tools' long outputs
-        others |= {file for file in path.with_suffix("").rglob("*") if not file.is_symlink()}
+        for beside in ("subagents", "tool-results"):
+            below = (path.with_suffix("") / beside).rglob("*")
+            others |= {file for file in below if not file.is_symlink()}
     others = {file for file in others - {path} if file.is_file()}
     root = Path(os.path.commonpath([file.parent for file in (path, *others)]))
+    taken: set[str] = set()
     for file in (path, *sorted(others)):
-        yield "/".join(map(_plain, file.relative_to(root).parts)), file
+        name = "/".join(map(_plain, file.relative_to(root).parts))
+        name = _untaken(name, taken)
+        taken.add(name)
+        yield name, file
+
+
+def _untaken(name: str, taken: set[str]) -> str:
+    """The name, or with a number where another file's has become the same."""
+    further = (f"{name}~{again}" for again in count(2))
+    return next(one for one in chain((name,), further) if one not in taken)
 
 
 def _absolute(path: Path) -> Path:
@@ -191,10 +221,7 @@ def _pack(source: Path, target: Path, name: str) -> KeptFile:
                 written.write(part)
     packed.chmod(_OWNER_ONLY)
     _flush(packed)
-    read_back = hashlib.sha256()
-    for part in unpacked_parts(packed):
-        read_back.update(part)
-    if read_back.digest() != digest.digest():
+    if _hash_of(unpacked_parts(packed)) != digest.hexdigest():
         raise SessionError("was not written as it is: the disk may be failing", where=str(packed))
     os.utime(packed, ns=(stamp.modified_ns, stamp.modified_ns))
     return KeptFile(name, digest.hexdigest(), stamp.size, packed.stat().st_size, stamp.modified_ns)
@@ -211,6 +238,13 @@ def _parts(file: BinaryIO, size: int, source: Path) -> Iterator[bytes]:
             )
         left -= len(part)
         yield part
+
+
+def _hash_of(parts: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _sha256(path: Path) -> str:
