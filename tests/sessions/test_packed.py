@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -173,3 +174,19 @@ def test_damaged_packed_files_are_sessions_or_refused(tmp_path: Path, data: st.D
     except SessionError:
         return
     assert len(list(session.contents(session.turns))) == len(session.turns)
+
+
+def test_a_terminated_command_leaves_no_unpacked_copy(tmp_path: Path) -> None:
+    """The copy is looked for while a command reads it, and after the command was ended."""
+    file = tmp_path / "s.jsonl.zst"
+    lines = b"".join(line(r) for r in [user("a"), assistant("b")] * 40_000)
+    file.write_bytes(zstd.compress(lines))
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    words = [sys.executable, "-m", "contextecho", "scan", str(file)]
+    with subprocess.Popen(words, env={**os.environ, "TMPDIR": str(copies)}) as process:
+        while not any(copies.rglob("*.jsonl")):
+            assert process.poll() is None
+        process.terminate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert list(copies.iterdir()) == []

@@ -7,6 +7,7 @@ each command lives in the file that `COMMANDS` names, as an object `command`.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -68,6 +69,7 @@ def app() -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; turn our errors into one line and their exit code."""
     _accept_any_text()
+    _leave_in_order()
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
         click.echo(nl=False)  # flushes: a full disk is told of here, not when the interpreter ends
@@ -91,6 +93,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         click.echo(f"contextecho: {one_line(str(where))}: {reason}", err=True)
         _forget_output()
         sys.exit(2)
+
+
+def _leave_in_order() -> None:
+    """On SIGTERM leave as at any end, so that private copies of packed sessions go too."""
+    with suppress(ValueError):  # only the main thread may
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def _accept_any_text() -> None:
