@@ -179,6 +179,14 @@ def test_pictures_are_counted_and_later_instructions_are_the_clients(
     assert session.system is None
 
 
+def test_bare_strings_and_blocks_are_read_in_their_order(
+    read_text: Callable[[str], Session],
+) -> None:
+    content = [{"type": "text", "text": "one"}, "two", {"type": "text", "text": "three"}]
+    session = read_text(as_array([{"role": "user", "content": content}, MESSAGES[-1]]))
+    assert session.text(session.turns[0]) == "one\ntwo\nthree"
+
+
 def test_characters_beyond_ascii_do_not_shift_the_places(
     read_text: Callable[[str], Session],
 ) -> None:

@@ -30,13 +30,14 @@ def text_of(content: Any) -> tuple[str, int]:
     """The text of a message's content, and how many pictures and files it leaves out."""
     if isinstance(content, str):
         return content, 0
-    blocks = list_in(content)
-    texts = [block for block in blocks if isinstance(block, str)]
+    texts: list[str] = []
     images = 0
-    for block in blocks:
-        if not isinstance(block, dict):
+    for block in list_in(content):
+        if isinstance(block, str):
+            texts.append(block)
+        elif not isinstance(block, dict):
             continue
-        if string(block, "type") in _SPOKEN:
+        elif string(block, "type") in _SPOKEN:
             texts.append(string(block, "text") or text_in(block, "refusal"))
         else:
             images += 1
