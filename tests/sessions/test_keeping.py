@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
 import subprocess
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ def test_a_kept_session_is_the_file_byte_for_byte(tmp_path: Path) -> None:
     kept = keep_session(read_session(path), tmp_path / "kept")
     data = path.read_bytes()
     assert zstd.decompress(kept.path.read_bytes()) == data
-    place = tmp_path / "kept" / tmp_path.name / "session.jsonl"
+    place = tmp_path / "kept" / "claude-code" / "s1"
     assert kept.path.parent.parent == place
     assert kept.path.parent.name.startswith("2001-09-09T014640Z-")
     (file,) = kept.manifest.files
@@ -85,7 +87,11 @@ def test_the_same_content_is_kept_once_and_a_session_that_went_on_beside_it(
     assert third.path.parent.parent == first.path.parent.parent
     assert first.path.read_bytes() == before
     code, out, err = run(capsys, path, "--to", to)
-    assert (code, out) == (0, f"kept already, 1 kB in 0 kB: {third.path}\n")
+    assert code == 0
+    assert out == (
+        "kept already: claude-code s1, 1 kB in 0 kB\n"
+        f"1 session in {to}, 1 of them before: 1 kB in 0 kB\n"
+    )
     assert err == f"Next: contextecho sessions show {third.path}\n"
 
 
@@ -206,7 +212,8 @@ def test_the_default_folder_is_the_users_data_folder(
     path = write(tmp_path, [user("a"), assistant("b")])
     code, out, _ = run(capsys, path)
     assert code == 0
-    assert f": {tmp_path}/data/contextecho/sessions/{tmp_path.name}/session.jsonl/" in out
+    assert f"1 session in {tmp_path}/data/contextecho/sessions: " in out
+    assert list((tmp_path / "data/contextecho/sessions/claude-code/s1").glob("*/session.jsonl.zst"))
 
 
 def test_what_is_kept_already_or_is_no_session_is_refused(
@@ -219,8 +226,11 @@ def test_what_is_kept_already_or_is_no_session_is_refused(
     assert "is packed already, and so kept" in err
     (tmp_path / "x.txt").write_text("hello")
     code, out, err = run(capsys, tmp_path / "x.txt", path, "--to", to)
-    assert (code, out.startswith("kept already")) == (0, True)
+    assert (code, out.startswith("kept already")) == (2, True)
     assert "x.txt: not a session" in err
+    code, out, err = run(capsys, tmp_path / "nowhere", path, "--to", to)
+    assert (code, out.startswith("kept already: claude-code s1, ")) == (2, True)
+    assert err.startswith(f"{tmp_path}/nowhere: ")
     (tmp_path / "empty").mkdir()
     code, out, err = run(capsys, tmp_path / "empty", "--to", to)
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -300,6 +310,75 @@ def test_a_damaged_archive_does_not_count_as_kept(tmp_path: Path, damage: str) -
     assert not again.already
     assert zstd.decompress(again.path.read_bytes()) == path.read_bytes()
     assert keep_session(read_session(path), tmp_path / "kept").already
+
+
+IDS = {
+    "0199a213-81c0-7800-8aa1-bbab2a035a53": "0199a213-81c0-7800-8aa1-bbab2a035a53",
+    "ses_a1": "ses_a1",
+    "ses_A1": "ses_A1-*",  # case does not count everywhere
+    "../../etc": "etc-*",
+    "con": "con-*",
+    "a.": "a-*",
+    "a:b": "a_b-*",
+    "é": "session-*",
+    "x" * 300: "x" * 60 + "-*",
+    "": "session-*",
+}
+
+
+def test_the_folder_of_a_session_is_its_own_and_safe(tmp_path: Path) -> None:
+    session = read_session(write(tmp_path, [user("a"), assistant("b")]))
+    names = [keeping.folder_name(msgspec.structs.replace(session, id=id)) for id in IDS]
+    for name, pattern in zip(names, IDS.values(), strict=True):
+        assert fnmatchcase(name, pattern), name
+        assert re.fullmatch(r"[0-9A-Za-z_-]{1,80}", name)
+    assert len({name.lower() for name in names}) == len(names)
+
+
+def test_an_id_that_is_a_files_name_has_its_folder_behind_it(tmp_path: Path) -> None:
+    """Two programs' files `session.json` are two sessions; a UUID is one wherever it lies."""
+    session = read_session(write(tmp_path, [user("a"), assistant("b")]))
+
+    def name_of(*names: str, id: str) -> str:
+        path = tmp_path.joinpath(*names)
+        return keeping.folder_name(msgspec.structs.replace(session, path=path, id=id))
+
+    one, other = (name_of(folder, "run.json", id="run") for folder in "ab")
+    assert one != other
+    assert one.startswith("run-")
+    uuid = "0199a213-81c0-7800-8aa1-bbab2a035a53"
+    assert {name_of(folder, f"{uuid}.jsonl", id=uuid) for folder in "ab"} == {uuid}
+
+
+def test_what_older_versions_kept_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They named the folders by the file and the folder that it lay in."""
+    path = write(tmp_path, [user("a"), assistant("b")])
+    kept = keep_session(read_session(path), tmp_path / "new").path
+    old = tmp_path / "kept" / "14" / "session.jsonl" / kept.parent.name
+    shutil.copytree(kept.parent, old)
+    assert read_session(old / kept.name).steps == 1
+    main(["sessions", "list", str(tmp_path / "kept"), "--json"])
+    (row,) = json.loads(capsys.readouterr().out)["sessions"]
+    assert (row["path"], row["error"]) == (str(old / kept.name), None)
+
+
+def test_several_have_a_short_line_each_and_a_total(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [
+        write(tmp_path, [user("a", sessionId=id), assistant("b")]).rename(tmp_path / f"{id}.jsonl")
+        for id in ("one", "two")
+    ]
+    code, out, err = run(capsys, *paths, "--to", tmp_path / "kept")
+    assert code == 0
+    first, second, total = out.splitlines()
+    assert [len(first) < 80, len(second) < 80] == [True, True]
+    assert first.startswith("kept: claude-code one")
+    assert second.startswith("kept: claude-code two")
+    assert total.startswith(f"2 sessions in {tmp_path}/kept: ")
+    assert err == f"Next: contextecho sessions list {tmp_path}/kept\n"
 
 
 def test_two_that_keep_the_same_at_once_keep_it_once(

@@ -40,6 +40,7 @@ SAME = (
     "cwd",
     "system",
     "parent",
+    "forked_from",
 )
 NOWHERE = Span(0, 0)
 
@@ -373,7 +374,10 @@ def test_a_file_that_is_there_stays(capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["-o", "x.txt"], "does not say which format"),
+        (["-o", "x.txt"], "end it in .jsonl, .eval or .json, or say --to jsonl or --to inspect"),
+        (["-o", "y.jsonl", "--to", "inspect"], "end it in .eval or .json, or say --to jsonl"),
+        (["-o", "y.eval", "--to", "jsonl"], "y.eval: its name is that of another format than"),
+        (["-o", "y.json", "--to", "jsonl"], "end it in .jsonl, or say --to inspect"),
         (["-o", "no/such/folder.jsonl"], "cannot be written: no such file or directory"),
         (["-o", ".", "--to", "jsonl"], "is there already"),
         (["-o", ".", "--to", "jsonl", "--force"], "cannot be written: is a directory"),
@@ -410,3 +414,47 @@ def test_standard_output_is_lines(capsysbinary: pytest.CaptureFixture[bytes]) ->
     out, err = capsysbinary.readouterr()
     assert out == b"".join(lines_of(read_session(example_session())))
     assert b"Next: contextecho sessions show" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "begins"),
+    [
+        ("x.JSONL", [], b'{"format":"contextecho.session/1"'),
+        ("x.log", ["--to", "jsonl"], b'{"format":"contextecho.session/1"'),
+        ("x.json", [], b'{"version":2'),
+        ("x.log", ["--to", "inspect"], b"PK"),
+    ],
+)
+def test_the_ending_decides_where_it_can(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, words: list[str], begins: bytes
+) -> None:
+    code, _, err = run(capsys, example_session(), "-o", tmp_path / name, *words)
+    assert code == 0
+    assert (", a log of Inspect\n" in err) == (not begins.startswith(b'{"format"'))
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.eval"])
+def test_what_is_not_written_is_said(
+    capsys: pytest.CaptureFixture[str], shared: Path, tmp_path: Path, name: str
+) -> None:
+    """By `find`: six files `agent-*.jsonl` lie below this session's folder."""
+    folder = shared / "sessions/claude-code/daaain/projects/-experiments-worktrees"
+    path = folder / "ef958aa1-0e93-49f0-bb71-150f63befcd1.jsonl"
+    _, _, err = run(capsys, path, "-o", tmp_path / name)
+    said = "Not written as part of the conversation: the conversations of 6 sub-agents"
+    assert err.splitlines()[1] == said
+
+
+def test_turns_left_behind_are_said_of_a_log_alone(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    start, answer = user("a"), assistant("end")
+    first, second = (user(text, parentUuid=start["uuid"]) for text in ("left behind", "b"))
+    dropped = assistant("dropped", parentUuid=first["uuid"])
+    answer["parentUuid"] = second["uuid"]
+    path = write(tmp_path, [start, first, dropped, second, answer])
+    _, _, err = run(capsys, path, "-o", tmp_path / "x.eval")
+    assert err.splitlines()[1].endswith(": 2 turns that a rewind left behind")
+    _, _, err = run(capsys, path, "-o", tmp_path / "x.jsonl")
+    assert "left behind" not in err

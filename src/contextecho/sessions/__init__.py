@@ -35,6 +35,7 @@ __all__ = [
     "Survey",
     "Turn",
     "Walk",
+    "choose_format",
     "circumstances_of",
     "conditions_at",
     "convert_session",
@@ -45,6 +46,7 @@ __all__ = [
     "keep_session",
     "look_inside",
     "newest_session",
+    "not_written",
     "read_session",
     "retention_warning",
     "session_roots",
@@ -63,7 +65,12 @@ if TYPE_CHECKING:
         conditions_at,
         tell_apart,
     )
-    from contextecho.sessions.converting import convert_session, write_lines
+    from contextecho.sessions.converting import (
+        choose_format,
+        convert_session,
+        not_written,
+        write_lines,
+    )
     from contextecho.sessions.discovery import (
         FoundSession,
         Survey,
@@ -102,7 +109,7 @@ else:
             "conditions_at",
             "tell_apart",
         ),
-        "converting": ("convert_session", "write_lines"),
+        "converting": ("choose_format", "convert_session", "not_written", "write_lines"),
         "discovery": (
             "FoundSession",
             "Survey",

@@ -14,20 +14,48 @@ from itertools import chain
 from typing import Any, BinaryIO, Final
 
 import msgspec
+from msgspec import Struct
 
 from contextecho.sessions.jsontext import scrub
 from contextecho.sessions.model import CompactionKind, Content, Kind, Session, Speaker, Turn
-from contextecho.sessions.normalised import header_of, turn_line
+from contextecho.sessions.normalised import Count, header_of, turn_line
 
-_OURS: Final = "contextecho"
+OURS: Final = "contextecho"
+"""The key, in the metadata of a message and of the sample, of what a log has no field for."""
+
 _BY_MODEL: Final = frozenset({Kind.ASSISTANT, Kind.THINKING, Kind.TOOL_CALL})
-_PLACES: Final = ("line", "row_turn", "step", "prompt", "segment")
-_FACTS: Final = ("time", "version", "mode", "personality", "final", "broken_off", "quoted")
 _LONGEST_ID: Final = 200
 _FIRST_DAY: Final = (1980, 1, 1, 0, 0, 0)  # of every zip entry: the same session, the same bytes
 
 Group = tuple[int, ...]
 """The turns, by index, that are one message of the log."""
+
+Part = tuple[int, Turn, Content]
+"""A turn of a message, with its index and its content."""
+
+
+class Place(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the metadata of a message says of a turn in it, and `more` of the turns after it."""
+
+    index: Count  # among the session's turns: what its compactions refer to
+    speaker: Speaker
+    line: Count  # in the file that was converted
+    row_turn: Count
+    step: Count
+    prompt: Count
+    segment: Count
+    time: float | None = None
+    version: str | None = None
+    mode: str | None = None
+    personality: str | None = None
+    final: bool = False
+    broken_off: bool = False
+    quoted: bool = False
+    more: tuple[Place, ...] = ()
+
+
+SHARED: Final = tuple(n for n in Place.__struct_fields__ if n in Turn.__struct_fields__)
+"""The fields that a place and a turn have in common."""
 
 
 def write_eval(session: Session, file: BinaryIO) -> None:
@@ -98,7 +126,7 @@ def _messages(session: Session) -> Iterator[dict[str, Any]]:
     contents = session.contents([session.turns[index] for index in chain.from_iterable(groups)])
     for group in groups:
         parts = [(index, session.turns[index], next(contents)) for index in group]
-        yield _message(parts)
+        yield _message(_as_read(parts))
 
 
 def _groups(turns: Sequence[Turn]) -> list[Group]:
@@ -117,13 +145,19 @@ def _groups(turns: Sequence[Turn]) -> list[Group]:
     return [tuple(group) for group in groups.values()]
 
 
-def _message(parts: Sequence[tuple[int, Turn, Content]]) -> dict[str, Any]:
+def _as_read(parts: list[Part]) -> list[Part]:
+    """The parts of a message in the order in which they are read: the model's calls last."""
+    return sorted(parts, key=lambda part: part[1].kind is Kind.TOOL_CALL)
+
+
+def _message(parts: Sequence[Part]) -> dict[str, Any]:
     index, turn, content = parts[0]
     images = sum(content.images for *_, content in parts)
     ours = _ours(index, turn) | ({"images": images} if images else {})
-    message: dict[str, Any] = {"id": f"turn-{index}", "metadata": {_OURS: ours}}
+    if len(parts) > 1:
+        ours["more"] = [_ours(index, turn) for index, turn, _ in parts[1:]]
+    message: dict[str, Any] = {"id": f"turn-{index}", "metadata": {OURS: ours}}
     if turn.kind in _BY_MODEL:
-        ours["final"] = any(turn.final for _, turn, _ in parts)
         return message | _of_model(parts)
     if turn.kind is Kind.TOOL_RESULT:
         return message | _result(turn, content)
@@ -135,7 +169,7 @@ def _message(parts: Sequence[tuple[int, Turn, Content]]) -> dict[str, Any]:
     return message | {"role": "user", "content": text}
 
 
-def _of_model(parts: Sequence[tuple[int, Turn, Content]]) -> dict[str, Any]:
+def _of_model(parts: Sequence[Part]) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     calls: list[dict[str, Any]] = []
     for index, turn, content in parts:
@@ -181,10 +215,9 @@ def _result(turn: Turn, content: Content) -> dict[str, Any]:
 
 def _ours(index: int, turn: Turn) -> dict[str, Any]:
     """What of a turn has no field in a log: its places, and what the client declared."""
-    facts = {name: getattr(turn, name) for name in _FACTS}
-    places = {name: getattr(turn, name) for name in _PLACES}
-    said = {name: value for name, value in facts.items() if value not in (None, False)}
-    return {"index": index, "speaker": turn.speaker.value} | places | said
+    shared = {name: getattr(turn, name) for name in SHARED}
+    said: dict[str, Any] = msgspec.to_builtins(Place(index=index, **shared))
+    return said
 
 
 def _event(session: Session, number: int) -> dict[str, Any]:
@@ -204,7 +237,7 @@ def _event(session: Session, number: int) -> dict[str, Any]:
         "source": session.format,
         "metadata": {
             "trigger": compaction.trigger,
-            _OURS: msgspec.to_builtins(compaction),
+            OURS: msgspec.to_builtins(compaction),
         },
     }
 
@@ -227,7 +260,7 @@ def _log(session: Session) -> dict[str, Any]:
             "dataset": {"samples": 1, "sample_ids": [id], "shuffled": False},
             "model": _model(session),
             "config": {},
-            "metadata": {_OURS: {"source_format": session.format, "sha256": session.sha256}},
+            "metadata": {OURS: {"source_format": session.format, "sha256": session.sha256}},
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {"total_samples": 1, "completed_samples": 1, "scores": []},

@@ -4,14 +4,15 @@ The one thing to know: each state of a session is a folder of its own, named by 
 file changed last and by a hash of everything in it, so that the same content is kept
 once and a session that went on is kept beside what it was:
 
-    FOLDER/<project>/<file>/<changed>-<hash>/<file>.zst       and its sub-agents, packed
-                                             manifest.json    where from, hashes, sizes
+    FOLDER/<client>/<session id>/<changed>-<hash>/<file>.zst       and its sub-agents, packed
+                                                  manifest.json    where from, hashes, sizes
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,6 +47,9 @@ from contextecho.untrusted import make_visible
 _LEVEL: Final = 10  # of zstd: a session of 300 MB takes seconds, and little is gained beyond
 _CHUNK: Final = 1 << 20
 _OWNER_ONLY: Final = 0o600
+_SAFE_ID: Final = re.compile(r"[0-9a-z_-]{1,80}")
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_DEVICE: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)")  # no name of a file on Windows
 
 
 class Kept(Struct, frozen=True):
@@ -77,10 +81,10 @@ def sessions_to_keep(name: Path) -> Iterator[Session]:
         elif is_database(path):
             yield from (read_session(name_of(path, each)) for each in members)
         else:
-            yield replace(_first_readable(path, members), member=None)
+            yield _whole(_first_readable(path, members))
     else:
         session = read_session(name)
-        yield session if is_database(path) else replace(session, member=None)
+        yield session if is_database(path) else _whole(session)
 
 
 def keep_session(session: Session, folder: Path) -> Kept:
@@ -92,8 +96,7 @@ def keep_session(session: Session, folder: Path) -> Kept:
     try:
         if is_packed(session.path):
             raise SessionError("is packed already, and so kept", where=str(session.path))
-        parent = _plain(session.path.resolve().parent.name or "root")
-        place = folder / parent / _file_name(session)
+        place = folder / _plain(session.format) / folder_name(session)
         _make_private(place)
         new = Path(mkdtemp(prefix=".keeping-", dir=place))
         try:
@@ -102,6 +105,22 @@ def keep_session(session: Session, folder: Path) -> Kept:
             shutil.rmtree(new, ignore_errors=True)  # nothing is there once it has its name
     except OSError as error:
         raise unreadable(Path(error.filename or folder), error) from None
+
+
+def folder_name(session: Session) -> str:
+    """A folder's name for a session: its id, readable, for any file system, and its own.
+
+    An id that is no more than the name of a file has a hash of that file's folder behind
+    it; one with other characters than names have everywhere has a hash of itself.
+    """
+    owner = ""
+    if session.id == make_visible(session.path.stem) and not _UUID.search(session.id):
+        owner = str(_absolute(session.path).parent)
+    if not owner and _SAFE_ID.fullmatch(session.id) and not _DEVICE.fullmatch(session.id):
+        return session.id
+    readable = re.sub(r"[^0-9A-Za-z_-]+", "_", session.id)[:60].strip("_") or "session"
+    said = f"{owner}\n{session.id}".encode("utf-8", "surrogatepass")
+    return f"{readable}-{hashlib.sha256(said).hexdigest()[:8]}"
 
 
 def _keep(session: Session, place: Path, new: Path) -> Kept:
@@ -159,6 +178,11 @@ def _is_whole(folder: Path, manifest: Manifest) -> bool:
 def _further(folder: Path) -> Path:
     """The folder's name with the next free number."""
     return next(n for i in count(2) if not (n := folder.with_name(f"{folder.name}-{i}")).exists())
+
+
+def _whole(session: Session) -> Session:
+    """The session that stands for a file of several: it has the file's name."""
+    return replace(session, id=make_visible(session.path.stem), member=None)
 
 
 def _first_readable(path: Path, members: Sequence[str | None]) -> Session:

@@ -53,6 +53,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
     counts: Counts
     cwd: str | None = None
     parent: str | None = None
+    forked_from: str | None = None
     system: str | None = None
     models: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -125,6 +126,7 @@ def header_of(session: Session) -> Header:
         counts=counts,
         cwd=session.cwd,
         parent=session.parent,
+        forked_from=session.forked_from,
         system=session.system,
         models=session.models,
         versions=session.versions,

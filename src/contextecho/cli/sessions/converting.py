@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ from contextecho.untrusted import one_line
 @click.option(
     "--to",
     type=click.Choice(["jsonl", "inspect"]),
-    help="Default: by FILE, .jsonl or .eval; jsonl for `-`.",
+    help="Default: by FILE, .jsonl, or .eval or .json for a log; jsonl for `-`.",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 def command(session: str, output: str, to: str | None, force: bool) -> None:
@@ -31,15 +32,27 @@ def command(session: str, output: str, to: str | None, force: bool) -> None:
     one JSON document where FILE ends in .json. Nothing is redacted: what the session holds
     of secrets is in FILE.
     """
-    from contextecho.sessions import convert_session, write_lines
+    from contextecho.sessions import choose_format, convert_session, not_written, write_lines
 
     if output == "-":
         if to == "inspect":
             raise UsageError("an Inspect log is not written to standard output", where="-")
-        write_lines(find_session(session), sys.stdout.buffer)
+        found = find_session(session)
+        write_lines(found, sys.stdout.buffer)
+        _say_left_out(not_written(found, "jsonl"))
         say_next("sessions", "show", session)
         return
+    path = Path(output)
+    format = choose_format(path, to)
     found = find_session(session)
-    written = convert_session(found, Path(output), to=to, force=force)
-    say(f"Wrote {counted(len(found.turns), 'turn')} to {one_line(str(written))}")
+    written = convert_session(found, path, to=format, force=force)
+    log = ", a log of Inspect" if format == "inspect" else ""
+    say(f"Wrote {counted(len(found.turns), 'turn')} to {one_line(str(written))}{log}")
+    _say_left_out(not_written(found, format))
     say_next("sessions", "show", written)
+
+
+def _say_left_out(left_out: Sequence[str]) -> None:
+    """Name what is no part of the conversation in the file, so that nobody looks for it there."""
+    if left_out:
+        say(f"Not written as part of the conversation: {', '.join(left_out)}")

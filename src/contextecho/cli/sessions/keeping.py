@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from contextecho.sessions import Kept
+
+_LONGEST_ID = 60  # characters that a line shows
 
 
 @click.command("keep")
@@ -39,16 +42,19 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
     """
     from contextecho.sessions import default_folder, keep_session, sessions_to_keep
 
+    place = folder or default_folder()
     kept: list[Kept] = []
     unread: list[SessionError] = []
-    for name in _names(sessions):
+    is_incomplete = False
+    for name, is_named in _names(sessions):
         try:
             for session in sessions_to_keep(name):
-                kept.append(keep_session(session, folder or default_folder()))
+                kept.append(keep_session(session, place))
                 if not as_json:
                     _print(kept[-1])
         except SessionError as error:
             unread.append(error)
+            is_incomplete |= is_named
     if not kept and len(unread) == 1:
         raise unread[0]
     if as_json:
@@ -57,28 +63,51 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
         say_unread(reason)
     if not kept:
         raise SessionError("nothing to keep", where=", ".join(sessions), todo="name a session")
-    say_next("sessions", "show", kept[-1].path)
+    if not as_json:
+        _print_total(kept, place)
+    if len(kept) == 1:
+        say_next("sessions", "show", kept[0].path)
+    else:
+        say_next("sessions", "list", place)
+    if is_incomplete:
+        sys.exit(SessionError.exit_code)
 
 
-def _names(sessions: tuple[str, ...]) -> Iterator[Path]:
-    """The files named, and in folders those that are sessions and not kept already."""
+def _names(sessions: Sequence[str]) -> Iterator[tuple[Path, bool]]:
+    """The files, and whether the user named each: of folders, the sessions not kept already."""
     from contextecho.sessions import discover, is_packed
 
     for text in sessions:
         path = find_path(text)
         if path.is_dir():
             found = dict.fromkeys(one.path for one in discover([path], on_unread=say_unread))
-            yield from (file for file in found if not is_packed(file))
+            yield from ((file, False) for file in found if not is_packed(file))
         else:
-            yield path
+            yield path, True
 
 
 def _print(kept: Kept) -> None:
-    files = kept.manifest.files
-    before, after = sum(f.bytes for f in files), sum(f.packed_bytes for f in files)
+    """One line: which session, how large it was and is."""
+    manifest = kept.manifest
     said = "kept already" if kept.already else "kept"
-    more = f" with {counted(len(files) - 1, 'more file')}" if len(files) > 1 else ""
-    show(f"{said}{more}, {size(before)} in {size(after)}: {one_line(str(kept.path))}")
+    id = one_line(manifest.id)
+    named = id if len(id) <= _LONGEST_ID else f"{id[:_LONGEST_ID]}..."
+    files = len(manifest.files) - 1
+    more = f" with {counted(files, 'more file')}" if files else ""
+    show(f"{said}: {manifest.source_format} {named}{more}, {_sizes([kept])}")
+
+
+def _print_total(kept: Sequence[Kept], folder: Path) -> None:
+    already = sum(one.already for one in kept)
+    said = f", {already} of them before" if already else ""
+    total = counted(len(kept), "session")
+    show(f"{total} in {one_line(str(folder))}{said}: {_sizes(kept)}")
+
+
+def _sizes(kept: Sequence[Kept]) -> str:
+    files = [file for one in kept for file in one.manifest.files]
+    before, after = sum(f.bytes for f in files), sum(f.packed_bytes for f in files)
+    return f"{size(before)} in {size(after)}"
 
 
 def _row(kept: Kept) -> dict[str, Any]:

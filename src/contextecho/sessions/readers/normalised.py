@@ -8,7 +8,7 @@ hash are this file's. Lines refer to each other by `index`, which survives a los
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,7 +63,7 @@ def read(path: Path) -> Session:
         format=NAME,
         bytes=stamp.size,
         turns=tuple(turns),
-        compactions=tuple(_compactions(header.compactions, index_of)),
+        compactions=tuple(referring(each, index_of) for each in header.compactions),
         row_turn_lines=header.row_turn_lines,
         skipped=(*header.skipped, *tally.skipped()),  # the session's own, then this file's
         sidechains=header.sidechains,
@@ -73,6 +73,7 @@ def read(path: Path) -> Session:
         cwd=header.cwd,
         system=header.system,
         parent=header.parent,
+        forked_from=header.forked_from,
     )
 
 
@@ -85,14 +86,15 @@ def _header(found: Placed | None, path: Path) -> Header:
             todo=f"it has to begin with the format {FORMAT}",
         )
     try:
-        return msgspec.convert(value, Header, dec_hook=_path)
+        return msgspec.convert(value, Header, dec_hook=path_of)
     except (msgspec.ValidationError, ValueError) as error:
         raise SessionError(
             make_visible(f"its header is not valid: {error}"), where=str(path)
         ) from None
 
 
-def _path(type: type, value: Any) -> Any:
+def path_of(type: type, value: Any) -> Any:
+    """A path in a header; all else that msgspec asks for is not known."""
     if type is Path and isinstance(value, str):
         return Path(value)
     raise NotImplementedError
@@ -136,11 +138,10 @@ def _text(text: str | None, arguments: dict[str, Any] | None) -> str:
     return arguments_as_text(arguments or {}) if text is None else text
 
 
-def _compactions(written: Sequence[Compaction], index_of: dict[int, int]) -> Iterator[Compaction]:
-    """The compactions, with references to turns that are there."""
-    for compaction in written:
-        yield replace(
-            compaction,
-            summary=None if compaction.summary is None else index_of.get(compaction.summary),
-            kept=tuple(index_of[index] for index in compaction.kept if index in index_of),
-        )
+def referring(compaction: Compaction, index_of: Mapping[int, int]) -> Compaction:
+    """The compaction, with references to the turns that are there, by their new indices."""
+    return replace(
+        compaction,
+        summary=None if compaction.summary is None else index_of.get(compaction.summary),
+        kept=tuple(sorted({index_of[index] for index in compaction.kept if index in index_of})),
+    )

@@ -5,6 +5,7 @@ is read without unpacking the others. What each module knows:
 
     archive   the zip file: entries, deflate, zstd      samples   what a sample holds
     pieces    what a message says                       events    times, compactions
+    converted places that `sessions convert` wrote
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import jsontext
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers.inspect.archive import ZIP, first_entry
+from contextecho.sessions.readers.inspect.converted import as_converted, is_converted
 from contextecho.sessions.readers.inspect.logs import InspectSource, log_at
 from contextecho.sessions.readers.inspect.samples import say_sample
 
@@ -50,10 +52,13 @@ def read_member(path: Path, member: str) -> Session:
     log = log_at(path)
     sample = log.sample(member)
     conversation = say_sample(sample, log.header)
-    return conversation.session(
+    session = conversation.session(
         path,
         format=NAME,
         bytes=log.stamp.size,
         source=InspectSource(path, log, member),
         id=sample.name(member),
     )
+    if is_converted(sample.metadata):
+        return as_converted(session, sample.metadata, sample.messages)
+    return session

@@ -49,6 +49,7 @@ class _Written(Struct):
     attachments: Raw = _NOTHING
     events: list[Event] = []
     events_data: Known | None = None
+    metadata: Raw = _NOTHING
 
 
 _decode = msgspec.json.Decoder(_Written).decode
@@ -61,6 +62,7 @@ class Sample(Struct, frozen=True):
     input: Any
     messages: list[Any]
     history: History
+    metadata: Any
 
     @classmethod
     def of(cls, data: bytes) -> Sample:
@@ -78,6 +80,7 @@ class Sample(Struct, frozen=True):
             input=written.input,
             messages=messages,
             history=History.of(messages, written.events, written.events_data),
+            metadata=decode_json(written.metadata),
         )
 
     def name(self, member: str) -> str:
@@ -128,6 +131,7 @@ def _written(data: bytes) -> _Written:
             input=value.get("input"),
             messages=_raw(value.get("messages")),
             attachments=_raw(value.get("attachments")),
+            metadata=_raw(value.get("metadata")),
         )
 
 
