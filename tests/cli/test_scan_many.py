@@ -158,3 +158,36 @@ def test_a_missing_file_among_others_is_named_and_stops_nothing(
     assert document["unread"] == [
         {"path": str(tree / "gone.jsonl"), "reason": "cannot be read: no such file or directory"}
     ]
+
+
+def test_a_session_too_short_for_a_screen_says_what_it_lacks_and_is_planned_if_it_can_be(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    path = tree / "other" / "session.txt"
+    path.write_bytes(drifting(23))
+    _, out, err = run(capsys, path)
+    assert "too short to tell (needs 24 texts of one voice under equal conditions, has 23)\n" in out
+    assert err == f"Next: contextecho plan {path} --target local --positions even:12\n"
+    path.write_bytes(drifting(11))
+    assert run(capsys, path)[2] == "Next: contextecho sessions list\n"
+    path.write_bytes(drifting(24))
+    _, out, err = run(capsys, path)
+    assert "needs" not in out
+    assert err == f"Next: contextecho plan {path} --target local\n"
+
+
+def test_rare_words_are_shown_in_a_unit_in_which_they_are_no_zeros(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    """One hedge in 24 answers of 1,000 characters, eight of them in a window: by hand."""
+    path = tree / "other" / "session.txt"
+    said = [f"{'I lack ' if n == 0 else ''}{'x' * (993 if n == 0 else 1000)}" for n in range(24)]
+    path.write_bytes(b"".join(line(user("a")) + line(assistant(text)) for text in said))
+    lines = run(capsys, path)[1].splitlines()
+    rows = [row.split() for row in lines if row.startswith(("    1-8 ", "    9-16 "))]
+    # 1 in 1,000 characters is 10 in 10,000; over the eight texts of a window 1.25.
+    assert [row[:4] for row in rows] == [["1-8", "8", "1000", "1.2"], ["9-16", "8", "1000", "0.0"]]
+    (bars,) = (row for row in lines if "over the windows" in row)
+    assert "hedges █▁▁" in bars
+    assert "chars" not in bars
+    assert "matches per 10,000 characters" in "\n".join(lines)

@@ -10,7 +10,7 @@ import click
 
 from contextecho.cli.finding import find_path, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say_next, show
+from contextecho.cli.printing import print_json, say_next, say_next_plan, show
 from contextecho.errors import SessionError
 
 if TYPE_CHECKING:
@@ -50,15 +50,19 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
 
 
 def _say_next(screens: Sequence[Screen]) -> None:
-    """A plan for the session that has most to show; none for those too short to tell."""
-    from contextecho.scoring import Outlook
+    """A plan for the session that has most to show, if one is long enough for a plan."""
+    from contextecho.scoring import TRAJECTORY_STEPS, Outlook
 
     long = [screen for screen in screens if screen.outlook is not Outlook.SHORT]
-    if not long:
-        say_next("sessions", "list")
+    if long:
+        best = max(long, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
+        say_next_plan(best.path)
         return
-    best = max(long, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
-    say_next("plan", best.path, "--target", "local")
+    longest = max(screens, key=lambda screen: screen.steps)
+    if longest.steps >= TRAJECTORY_STEPS:
+        say_next_plan(longest.path, TRAJECTORY_STEPS)
+    else:
+        say_next("sessions", "list")
 
 
 def _nothing(paths: Sequence[Path], unread: int) -> SessionError:

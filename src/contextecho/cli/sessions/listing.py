@@ -11,7 +11,7 @@ import click
 
 from contextecho.cli.finding import say_reading, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say, say_next
+from contextecho.cli.printing import print_json, say, say_next, say_next_plan
 from contextecho.cli.sessions.tables import COUNTS, number, print_sessions, size
 from contextecho.errors import SessionError, UsageError
 
@@ -63,9 +63,23 @@ def command(paths: tuple[Path, ...], as_json: bool, limit: int) -> None:
         say(warning)
     if not found.sessions:
         raise _nothing_found(paths)
-    readable = [row for row in rows if row["error"] is None]
-    if readable:
-        say_next("scan", readable[0]["name"])
+    _say_next(found.sessions)
+
+
+def _say_next(sessions: Sequence[FoundSession]) -> None:
+    """What the newest session that suits something suits; nothing where none does."""
+    from contextecho.scoring import TRAJECTORY_STEPS, suitability_of
+
+    for session in sessions:
+        suits = suitability_of(session.summary).suits
+        if "scan" in suits:
+            say_next("scan", session.name)
+        elif "trajectory" in suits:
+            say_next_plan(session.name, TRAJECTORY_STEPS)
+        elif suits:
+            say_next_plan(session.name)
+        if suits:
+            return
 
 
 def _nothing_found(paths: Sequence[Path]) -> UsageError:
