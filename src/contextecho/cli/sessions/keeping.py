@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_path, say_unread
+from contextecho.cli.finding import end_with, find_path, say_unread
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.cli.sessions.tables import size
@@ -53,11 +53,15 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
         raise unread[0]
     if as_json:
         print_json({"kept": [_row(one) for one in kept], "unread": [str(e) for e in unread]})
+    wrong = [reason for reason in unread if reason.where in sessions]  # named by the user
     for reason in unread:
-        say_unread(reason)
+        if reason not in wrong:
+            say_unread(reason)
+    if kept:
+        say_next("sessions", "show", kept[-1].path)
+    end_with(wrong)
     if not kept:
         raise SessionError("nothing to keep", where=", ".join(sessions), todo="name a session")
-    say_next("sessions", "show", kept[-1].path)
 
 
 def _names(sessions: tuple[str, ...]) -> Iterator[Path]:
