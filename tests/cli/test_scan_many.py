@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -151,10 +152,98 @@ def test_a_sub_agents_file_that_is_named_is_refused_with_the_reason(
 def test_a_missing_file_among_others_is_named_and_stops_nothing(
     capsys: pytest.CaptureFixture[str], tree: Path
 ) -> None:
-    code, out, _ = run(capsys, tree / "gone.jsonl", tree / "other", "--json")
+    code, out, err = run(capsys, tree / "gone.jsonl", tree / "other", "--json")
     document = json.loads(out)
-    assert code == 0
+    assert code == 2
+    assert err.splitlines()[-1] == (
+        f"contextecho: {tree}/gone.jsonl: cannot be read: no such file or directory"
+    )
     assert len(document["sessions"]) == 4
     assert document["unread"] == [
         {"path": str(tree / "gone.jsonl"), "reason": "cannot be read: no such file or directory"}
     ]
+
+
+def test_a_session_too_short_for_a_screen_says_what_it_lacks_and_is_planned_if_it_can_be(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    path = tree / "other" / "session.txt"
+    path.write_bytes(drifting(23))
+    _, out, err = run(capsys, path)
+    assert "too short to tell (needs 24 texts of one voice under equal conditions, has 23)\n" in out
+    assert err == f"Next: contextecho plan {path} --target local --positions even:12\n"
+    path.write_bytes(drifting(11))
+    assert run(capsys, path)[2] == "Next: contextecho sessions list\n"
+    path.write_bytes(drifting(24))
+    _, out, err = run(capsys, path)
+    assert "needs" not in out
+    assert err == f"Next: contextecho plan {path} --target local\n"
+
+
+def test_rare_words_are_shown_in_a_unit_in_which_they_are_no_zeros(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    """One hedge in 24 answers of 1,000 characters, eight of them in a window: by hand."""
+    path = tree / "other" / "session.txt"
+    said = [f"{'I lack ' if n == 0 else ''}{'x' * (993 if n == 0 else 1000)}" for n in range(24)]
+    path.write_bytes(b"".join(line(user("a")) + line(assistant(text)) for text in said))
+    lines = run(capsys, path)[1].splitlines()
+    rows = [row.split() for row in lines if row.startswith(("    1-8 ", "    9-16 "))]
+    # 1 in 1,000 characters is 10 in 10,000; over the eight texts of a window 1.25.
+    assert [row[:4] for row in rows] == [["1-8", "8", "1000", "1.2"], ["9-16", "8", "1000", "0.0"]]
+    (bars,) = (row for row in lines if "over the windows" in row)
+    assert "hedges █▁▁" in bars
+    assert "chars" not in bars
+    assert "matches per 10,000 characters" in "\n".join(lines)
+
+
+def test_files_that_are_missing_are_named_each(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    code, out, err = run(capsys, tree / "nowhere", tree / "good")
+    assert (code, out) == (2, "")
+    assert err.splitlines() == [
+        f"contextecho: {tree}/{name}: cannot be read: no such file or directory"
+        for name in ("nowhere", "good")
+    ]
+
+
+def test_one_of_several_that_is_named_beside_its_file_counts_once(
+    capsys: pytest.CaptureFixture[str], tree: Path
+) -> None:
+    many = tree / "other" / "many.jsonl"
+    _, out, _ = run(capsys, f"{many}#2", many, "--json")
+    names = [screen["path"] for screen in json.loads(out)["sessions"]]
+    assert names == [f"{many}#2", f"{many}#1", f"{many}#3"]
+
+
+def test_the_latest_is_the_newest_that_is_long_enough_and_is_named(
+    capsys: pytest.CaptureFixture[str], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tree / "claude"))
+    monkeypatch.setenv("HOME", str(tree))
+    monkeypatch.setenv("CONTEXTECHO_CACHE", str(tree / "cache"))
+    folder = tree / "claude" / "projects" / "-w"
+    os.utime(folder / "drifting.jsonl", (1_000, 1_000))
+    _, out, err = run(capsys, "latest")
+    assert out.splitlines()[0] == str(folder / "drifting.jsonl")
+    assert err.splitlines()[0] == f"latest: {folder}/drifting.jsonl"
+    (folder / "drifting.jsonl").unlink()
+    assert run(capsys, "latest")[2].splitlines()[0] == f"latest: {folder}/short.jsonl"
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_no_line_of_the_table_is_wider_than_the_terminal(
+    capsys: pytest.CaptureFixture[str], tree: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("HOME", str(tree))
+    folder = tree / "long" / ("a-long-name-" * 10) / ("another-" * 9)
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl").write_bytes(drifting().replace(b"claude-x", b"claude-" + b"x" * 150))
+    out = run(capsys, tree / "long", tree / "other")[1].splitlines()
+    table = out[:-1]
+    assert max(map(len, table)) <= columns
+    assert sum("…" in row for row in table) == 2, "the path and the model"
+    assert "  ~/other/many.jsonl#1" in table

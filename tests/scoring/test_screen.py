@@ -174,8 +174,28 @@ def test_a_change_of_client_version_and_a_pause_are_named(shared: Path) -> None:
     assert "1 pause of more than six hours" in lines
 
 
-def test_that_tasks_change_is_always_named(tmp_path: Path) -> None:
-    assert "tasks change" in _chat(tmp_path, [{"content": PLAIN}]).confounders[0]
+def test_that_tasks_change_is_named_wherever_there_is_more_than_one_prompt(tmp_path: Path) -> None:
+    assert "tasks change" in _chat(tmp_path, [{"content": PLAIN}] * 2).confounders[0]
+    assert _chat(tmp_path, [{"content": PLAIN}]).confounders == ()
+
+
+def test_a_change_of_model_is_named_though_only_one_of_them_spoke(shared: Path) -> None:
+    # By grep of the turn_context records: luna comes first, gpt-5.5 next; others answer nothing.
+    path = shared / "sessions" / "codex" / "agent-sessions-small.jsonl"
+    screen = screen_session(read_session(path))
+    assert sum(screen.texts.values()) == 1
+    (line,) = (line for line in screen.confounders if "model" in line)
+    assert line == "the model changes 2 times, first at step 5: gpt-5.6-luna to gpt-5.5"
+
+
+def test_a_continuation_is_no_compaction_of_this_session(shared: Path) -> None:
+    path = shared / "sessions" / "gemini" / "gemini-cli-agent-teams-history.json"
+    screen = screen_session(read_session(path))
+    assert screen.compactions == 0
+    assert not any("compaction" in line for line in screen.confounders)
+    assert "it begins with the summary of a conversation that it does not hold" in (
+        screen.confounders
+    )
 
 
 def test_it_calls_itself_a_screen_and_never_a_diagnosis(tmp_path: Path) -> None:

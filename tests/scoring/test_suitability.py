@@ -69,7 +69,7 @@ def test_compactions_needs_enough_of_them_for_positions_to_say_something(
 def test_what_is_lacking_is_said() -> None:
     short = Summary("chat", steps=11, final_texts=3, commentary_texts=0, compactions=0)
     assert suitability_of(short).lacks == {
-        "scan": "needs 24 texts of one voice, has 3",
+        "scan": "needs 24 texts of one voice under equal conditions, has 3",
         "trajectory": "needs 12 steps, has 11",
         "compactions": "needs 2 compactions, has 0",
     }

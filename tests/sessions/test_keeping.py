@@ -87,10 +87,11 @@ def test_the_same_content_is_kept_once_and_a_session_that_went_on_beside_it(
     assert third.path.parent.parent == first.path.parent.parent
     assert first.path.read_bytes() == before
     code, out, err = run(capsys, path, "--to", to)
+    size, packed = path.stat().st_size, third.path.stat().st_size
     assert code == 0
     assert out == (
-        "kept already: claude-code s1, 1 kB in 0 kB\n"
-        f"1 session in {to}, 1 of them before: 1 kB in 0 kB\n"
+        f"kept already: claude-code s1, {size} B in {packed} B\n"
+        f"1 session in {to}, 1 of them before: {size} B in {packed} B\n"
     )
     assert err == f"Next: contextecho sessions show {third.path}\n"
 
@@ -156,6 +157,18 @@ def test_a_session_of_opencodes_database_is_kept_with_its_sub_agent(tmp_path: Pa
     assert (read.id, read.turns) == ("ses_own", session.turns)
     assert [sidechain.agent_id for sidechain in read.sidechains] == ["ses_sub"]
     assert list(read.contents(read.turns)) == list(session.contents(session.turns))
+
+
+def test_a_session_of_a_database_without_an_answer_hides_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opencode.as_database(tmp_path, opencode_messages(), id="ses_1")
+    opencode.as_database(tmp_path, [opencode.user("Only asked.")], id="ses_2")
+    path = opencode.as_database(tmp_path, opencode_messages(), id="ses_3")
+    code, out, err = run(capsys, path, "--to", tmp_path / "kept")
+    assert [f"opencode {id}" in out for id in ("ses_1", "ses_2", "ses_3")] == [True, False, True]
+    assert "holds no conversation" in err
+    assert code == 2
 
 
 def test_a_folder_of_kept_sessions_is_listed_and_not_kept_again(

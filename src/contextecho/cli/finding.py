@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextecho.cli.printing import say
 from contextecho.counting import counted
+from contextecho.errors import SessionError, UsageError
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
-    from contextecho.errors import SessionError
     from contextecho.scoring import RunAnalysis
-    from contextecho.sessions import Session
+    from contextecho.sessions import FoundSession, Session
 
+_ID = re.compile(r"[\w:-]{6,}")  # what may be the beginning of a session's id
+_MOST_NAMED = 5
 _MANY_BYTES = 500_000_000  # take a second or more
 
 
@@ -25,18 +29,87 @@ def find_session(text: str) -> Session:
 
 
 def find_path(text: str) -> Path:
-    """The path that `text` names; for `latest` the session written last on this machine."""
-    from contextecho.errors import UsageError
+    """The path that `text` names.
+
+    For `latest` the session used last on this machine; for what is no path but the
+    beginning of one session's id, that session. Raises `UsageError`.
+    """
+    if text == "latest":
+        return _latest(_newest())
+    if _ID.fullmatch(text) and not Path(text).exists():
+        return _by_id(text) or Path(text)
+    return Path(text)
+
+
+def find_path_to_scan(text: str) -> Path:
+    """As `find_path`, but `latest` is the newest session worth a screen, if there is one."""
+    if text != "latest":
+        return find_path(text)
+    path = _latest(_newest(suiting="scan") or _newest())
+    say(f"latest: {one_line(str(path))}")
+    return path
+
+
+def _newest(suiting: str | None = None) -> FoundSession | None:
+    from contextecho.scoring import suitability_of
     from contextecho.sessions import newest_session
 
-    if text != "latest":
-        return Path(text)
-    found = newest_session()
+    return newest_session(
+        fits=lambda summary: suiting is None or suiting in suitability_of(summary).suits
+    )
+
+
+def _latest(found: FoundSession | None) -> Path:
     if found is None:
         raise UsageError(
             "no session found where clients keep them", where="latest", todo="name a file"
         )
     return Path(found.name)
+
+
+def _by_id(text: str) -> Path | None:
+    """The session of this machine whose id is `text`, or else begins with it."""
+    from contextecho.sessions import survey
+
+    known = [
+        session
+        for session in survey(processes=None, on_reading=say_reading).sessions
+        if session.summary.id is not None
+    ]
+    found = [session for session in known if session.summary.id == text] or [
+        session for session in known if (session.summary.id or "").startswith(text)
+    ]
+    if len(found) > 1:
+        names = ", ".join(session.name for session in found[:_MOST_NAMED])
+        more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+        raise UsageError(
+            f"is the beginning of the ids of {len(found):,} sessions",
+            where=text,
+            todo=f"name one of them: {names}{more}",
+        )
+    return Path(found[0].name) if found else None
+
+
+def why_no_session(path: Path) -> SessionError | None:
+    """The reason for which a file that the user named is no session, if it is none."""
+    from contextecho.sessions import read_session
+
+    try:
+        read_session(path)
+    except SessionError as error:
+        return error
+    return None
+
+
+def end_with(wrong: Sequence[SessionError]) -> None:
+    """Name what the user named and cannot be read, and end the command with its exit code.
+
+    Does nothing if there is nothing to name.
+    """
+    for error in wrong[:-1]:
+        say(f"contextecho: {one_line(str(error))}")
+    if wrong:
+        raise wrong[-1]
 
 
 def say_sub_agents(count: int) -> None:
@@ -67,7 +140,6 @@ def find_analysis(run: str, store: Path, *, judge: str | None = None) -> RunAnal
 
 def read_text(file: Path, option: str) -> str:
     """The text of a file that an option names."""
-    from contextecho.errors import UsageError
     from contextecho.own_files import refuse_endless
 
     try:

@@ -40,6 +40,12 @@ def say_next(*words: object) -> None:
     say_command("Next", *words)
 
 
+def say_next_plan(session: object, even: int | None = None) -> None:
+    """Name the plan of a probe: at `even` positions, or at those that `plan` chooses."""
+    positions = () if even is None else ("--positions", f"even:{even}")
+    say_next("plan", session, "--target", "local", *positions)
+
+
 def say_command(what: str, *words: object) -> None:
     """Name a command of this program after `what` it is for."""
     say(f"{what}: contextecho " + " ".join(shlex.quote(str(word)) for word in words))

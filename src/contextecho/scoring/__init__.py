@@ -12,6 +12,7 @@ from contextecho.doors import open_on_demand
 
 __all__ = [
     "OVERALL",
+    "TRAJECTORY_STEPS",
     "ArmMean",
     "Billing",
     "Compliance",
@@ -42,6 +43,7 @@ __all__ = [
     "analyse_run",
     "check_compliance",
     "judge_run",
+    "lacking_texts",
     "load_rubric",
     "measure_features",
     "read_judgement",
@@ -78,7 +80,12 @@ if TYPE_CHECKING:
     from contextecho.scoring.scores import Outcome, ScoredCell
     from contextecho.scoring.screen import Outlook, Screen, Window, screen_session
     from contextecho.scoring.shifts import Shift, Stratum
-    from contextecho.scoring.suitability import Suitability, suitability_of
+    from contextecho.scoring.suitability import (
+        TRAJECTORY_STEPS,
+        Suitability,
+        lacking_texts,
+        suitability_of,
+    )
     from contextecho.scoring.voices import Voice
 else:
     _HOMES = {
@@ -109,6 +116,6 @@ else:
         "screen": ("Outlook", "Screen", "Window", "screen_session"),
         "shifts": ("Shift", "Stratum"),
         "voices": ("Voice",),
-        "suitability": ("Suitability", "suitability_of"),
+        "suitability": ("TRAJECTORY_STEPS", "Suitability", "lacking_texts", "suitability_of"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

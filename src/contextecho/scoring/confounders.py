@@ -2,7 +2,7 @@
 
 The one thing to know: each line is a fact from the file, counted; none is an
 explanation. The task itself changes in every long session and cannot be counted,
-so it is always named.
+so it is named wherever there is more than one prompt.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from collections.abc import Iterator, Sequence
 
 from contextecho.counting import counted
 from contextecho.scoring.voices import Utterance
-from contextecho.sessions import Session, Turn
+from contextecho.sessions import CompactionKind, Kind, Session, Speaker, Turn
 
 LONG_PAUSE = 6 * 3600.0  # seconds; after it somebody probably resumed the session
 MUCH = 0.10  # share of letters that are not Latin, or change of it
 _LATIN_END = "\u0250"  # code points below are Latin letters, with their accents
 
 _NAMES = {
-    "model": "model",
     "version": "client version",
     "mode": "mode",
     "personality": "declared personality",
@@ -29,13 +28,14 @@ _NAMES = {
 
 def confounders_of(session: Session, spoken: Sequence[Utterance]) -> Iterator[str]:
     """One line each; `spoken` are the model's own messages, in order."""
-    yield "the tasks change within any long session"
+    if session.prompts > 1:
+        yield "the tasks change within any long session"
+    yield from _models(session, spoken)
     turns = [utterance.turn for utterance in spoken]
     for field, name in _NAMES.items():
         values = [getattr(u.circumstances.conditions, field) for u in spoken]
         yield from _changes(name, values, turns)
-    if session.compactions:
-        yield f"{counted(len(session.compactions), 'compaction')} of the context"
+    yield from _compactions(session)
     pauses = _pauses(turns)
     if pauses:
         yield f"{counted(pauses, 'pause')} of more than six hours"
@@ -46,6 +46,33 @@ def confounders_of(session: Session, spoken: Sequence[Utterance]) -> Iterator[st
         yield f"{counted(len(session.sidechains), 'sub-agent')}, whose words are left out"
     if any(turn.abandoned for turn in session.turns):
         yield "a rewind left a branch behind, which is left out"
+
+
+def _models(session: Session, spoken: Sequence[Utterance]) -> Iterator[str]:
+    """Where the model changes: between the texts, or else between any of its messages."""
+    values = [u.circumstances.conditions.model for u in spoken]
+    found = tuple(_changes("model", values, [u.turn for u in spoken]))
+    if not found:
+        turns = [turn for turn in session.turns if _is_models(turn)]
+        found = tuple(_changes("model", [turn.model for turn in turns], turns))
+    if not found and len(session.models) > 1:
+        found = (f"several models took part: {', '.join(session.models)}",)
+    yield from found
+
+
+def _is_models(turn: Turn) -> bool:
+    by_model = turn.kind in (Kind.ASSISTANT, Kind.TOOL_CALL) and turn.speaker is Speaker.MODEL
+    return by_model and not turn.abandoned
+
+
+def _compactions(session: Session) -> Iterator[str]:
+    """What the client did to the context, each kind by its name."""
+    kinds = [compaction.kind for compaction in session.compactions]
+    if CompactionKind.CONTINUATION in kinds:
+        yield "it begins with the summary of a conversation that it does not hold"
+    for kind in (CompactionKind.FULL, CompactionKind.MICRO):
+        if kind in kinds:
+            yield f"{counted(kinds.count(kind), kind.value)} of the context"
 
 
 def _changes(what: str, values: Sequence[str | None], turns: Sequence[Turn]) -> Iterator[str]:

@@ -21,6 +21,13 @@ SCREEN_TEXTS = 24  # of one voice: three thirds of `shifts.SMALLEST_THIRD`
 TRAJECTORY_STEPS = 12  # one for each position of `even:12`
 COMPACTIONS = ceil(FEWEST_POSITIONS / 2) - 1  # k of them give 2k + 2 positions
 
+_EQUAL = "of one voice under equal conditions"
+_NOUNS = {
+    "scan": (f"text {_EQUAL}", f"texts {_EQUAL}"),
+    "trajectory": ("step", "steps"),
+    "compactions": ("compaction", "compactions"),
+}
+
 
 class Suitability(msgspec.Struct, frozen=True, kw_only=True):
     """What can be done with a session, and what it lacks for the rest."""
@@ -39,15 +46,24 @@ def suitability_of(summary: Summary) -> Suitability:
         return Suitability(suits=(), lacks={})
     longest = max(summary.final_texts or 0, summary.commentary_texts or 0)
     needs = (
-        ("scan", longest, SCREEN_TEXTS, "text of one voice", "texts of one voice"),
-        ("trajectory", summary.steps or 0, TRAJECTORY_STEPS, "step", "steps"),
-        ("compactions", summary.compactions or 0, COMPACTIONS, "compaction", "compactions"),
+        ("scan", longest, SCREEN_TEXTS),
+        ("trajectory", summary.steps or 0, TRAJECTORY_STEPS),
+        ("compactions", summary.compactions or 0, COMPACTIONS),
     )
     return Suitability(
-        suits=tuple(what for what, has, least, *_ in needs if has >= least),
+        suits=tuple(what for what, has, least in needs if has >= least),
         lacks={
-            what: f"needs {counted(least, one, many)}, has {has:,}"
-            for what, has, least, one, many in needs
+            what: f"needs {counted(least, *_NOUNS[what])}, has {has:,}"
+            for what, has, least in needs
             if has < least
         },
     )
+
+
+def lacking_texts(most: int) -> str:
+    """What a session lacks for a screen if `most` texts of one voice stand under equal conditions.
+
+    An empty string if it lacks nothing.
+    """
+    needed = counted(SCREEN_TEXTS, *_NOUNS["scan"])
+    return f"needs {needed}, has {most:,}" if most < SCREEN_TEXTS else ""

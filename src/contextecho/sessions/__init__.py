@@ -53,6 +53,7 @@ __all__ = [
     "sessions_to_keep",
     "survey",
     "tell_apart",
+    "times_of",
     "walk",
     "write_lines",
 ]
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     )
     from contextecho.sessions.packed import is_packed
     from contextecho.sessions.reading import read_session
+    from contextecho.sessions.summarising import times_of
     from contextecho.sessions.summary import Summary
     from contextecho.sessions.walking import Walk, walk
 else:
@@ -137,6 +139,7 @@ else:
         ),
         "packed": ("is_packed",),
         "reading": ("read_session",),
+        "summarising": ("times_of",),
         "summary": ("Summary",),
         "walking": ("Walk", "walk"),
     }

@@ -29,11 +29,19 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A session found in a folder, and what its summary says; it is not held in memory."""
 
     file: str
-    bytes: int  # of the file, or of all its files if it lies in several
-    # Seconds since 1970: when the file was last written; of one of several sessions in a
-    # file, when its last turn was.
-    modified: float
+    bytes: int | None  # of its file or of all its files; None for one of several in a file
+    modified: float  # when the file was last written: seconds since 1970
     summary: Summary
+
+    @property
+    def last_used(self) -> float:
+        """When its last turn was, or the file was last written if its turns have no times.
+
+        Never later than the file was written: what a clock that is wrong wrote is not
+        the newest for years.
+        """
+        last = self.summary.last_time
+        return self.modified if last is None else min(last, self.modified)
 
     @property
     def path(self) -> Path:
@@ -111,17 +119,28 @@ def discover(
     return list(surveyed.sessions)
 
 
-def newest_session(env: Mapping[str, str] = os.environ) -> FoundSession | None:
-    """The session of this machine that was written last; older files are not read."""
-    from contextecho.sessions.summarising import summarise
+def newest_session(
+    env: Mapping[str, str] = os.environ,
+    *,
+    fits: Callable[[Summary], bool] = lambda _: True,
+) -> FoundSession | None:
+    """The session of this machine that was used last, of those that fit.
 
+    Files that were last written before it was used are not read.
+    """
     files = [file for file in walk(_holding(env)).files if file.mark.bytes]
+    index = Index()
+    newest: FoundSession | None = None
     for file in sorted(files, key=lambda file: -file.mark.modified_ns):
-        found = _newest_first([(file, summarise(Path(file.path)))])
-        readable = [session for session in found if session.summary.error is None]
-        if readable:
-            return readable[0]
-    return None
+        if newest is not None and file.mark.modified_ns / 1e9 < newest.last_used:
+            break
+        found = _summaries([file], index, 1, lambda files, size: None)
+        for session in _newest_first(zip([file], found, strict=True)):
+            if session.summary.error is not None or not fits(session.summary):
+                continue
+            if newest is None or session.last_used > newest.last_used:
+                newest = session
+    return newest
 
 
 def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = None) -> str | None:
@@ -170,22 +189,20 @@ def _summaries(
 
 
 def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
-    """The sessions of the files; those of one file by their own times, where they have some."""
-    sessions = []
-    for file, found in files:
-        written = file.mark.modified_ns / 1e9
-        for summary in found.sessions:
-            own = summary.last_time if len(found.sessions) > 1 else None
-            modified = written if own is None else min(own, written)
-            sessions.append(
-                FoundSession(
-                    file=file.path,
-                    bytes=file.mark.bytes if summary.bytes is None else summary.bytes,
-                    modified=modified,
-                    summary=summary,
-                )
-            )
-    return tuple(sorted(sessions, key=lambda session: (-session.modified, session.file)))
+    """The sessions of the files, those used last first."""
+    sessions = [
+        FoundSession(
+            file=file.path,
+            bytes=file.mark.bytes
+            if summary.bytes is None and summary.member is None
+            else summary.bytes,
+            modified=file.mark.modified_ns / 1e9,
+            summary=summary,
+        )
+        for file, found in files
+        for summary in found.sessions
+    ]
+    return tuple(sorted(sessions, key=lambda session: (-session.last_used, session.file)))
 
 
 def _retention_days(root: Path) -> int | None:

@@ -15,9 +15,10 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -67,24 +68,33 @@ def default_folder() -> Path:
     return user_data_path("contextecho", appauthor=False) / "sessions"
 
 
-def sessions_to_keep(name: Path) -> Iterator[Session]:
+def sessions_to_keep(name: Path) -> Iterator[Session | SessionError]:
     """The session that a name means; of a file that holds several, what keeps them all.
 
     That is each session of a database, and any session of another file, which is kept
-    whole. Raises `SessionError`.
+    whole. One that cannot be read is given as its error, and hides no other.
     """
     path, member = split_name(name)
-    if member is None:
-        members = members_of(path)
-        if len(members) == 1:
-            yield read_session(path)
-        elif is_database(path):
-            yield from (read_session(name_of(path, each)) for each in members)
-        else:
-            yield _whole(_first_readable(path, members))
-    else:
-        session = read_session(name)
-        yield session if is_database(path) else _whole(session)
+    try:
+        members = [member] if member is not None else members_of(path)
+    except SessionError as error:
+        yield error
+        return
+    if len(members) > 1 and not is_database(path):
+        yield _unless_unread(lambda: _whole(_first_readable(path, members)))
+        return
+    for each in members:
+        found = _unless_unread(partial(read_session, name_of(path, each)))
+        if isinstance(found, Session) and each is not None and not is_database(path):
+            found = _whole(found)
+        yield found
+
+
+def _unless_unread(reading: Callable[[], Session]) -> Session | SessionError:
+    try:
+        return reading()
+    except SessionError as error:
+        return error
 
 
 def keep_session(session: Session, folder: Path) -> Kept:

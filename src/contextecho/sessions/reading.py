@@ -23,6 +23,7 @@ from contextecho.sessions.model import Session, name_of
 from contextecho.sessions.readers import Reader, is_single, readers
 from contextecho.sessions.stamp import unreadable
 
+_MOST_NAMED: Final = 5  # sessions of a file, where another is asked for
 _HEAD: Final = 1 << 16
 _LONGEST_LINE: Final = 1 << 25
 _LONGEST_HEAD: Final = 1 << 25  # of a document of which the first 64 kB tell nothing
@@ -56,9 +57,19 @@ def _read(path: Path, member: str | None, format: str | None) -> Session:
             f"contextecho sessions list {path} shows them",
         )
     if member not in (None, *names):
-        raise SessionError("holds no such session", where=name_of(path, member))
+        raise SessionError(
+            "holds no such session",
+            where=name_of(path, member),
+            todo=f"it holds {_some(names)}",
+        )
     session = reader.read_member(path, member or names[0])
     return replace(session, member=member) if len(names) > 1 else session
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names of many, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]:

@@ -40,6 +40,7 @@ def summarise(path: Path) -> Summaries:
 
 def _summary(session: Session) -> Summary:
     finals = list(_are_final(session))
+    first_time, last_time = times_of(session)
     return Summary(
         format=session.format,
         id=session.id,
@@ -50,9 +51,18 @@ def _summary(session: Session) -> Summary:
         final_texts=sum(finals),
         commentary_texts=len(finals) - sum(finals),
         models=session.models,
-        last_time=next((t.time for t in reversed(session.turns) if t.time is not None), None),
+        first_time=first_time,
+        last_time=last_time,
         bytes=session.bytes if hasattr(session.source, "files") else None,  # `Spread`
+        cwd=session.cwd,
     )
+
+
+def times_of(session: Session) -> tuple[float | None, float | None]:
+    """When its first and its last turn were that have a time: seconds since 1970."""
+    turns = session.turns
+    first = next((turn.time for turn in turns if turn.time is not None), None)
+    return first, next((turn.time for turn in reversed(turns) if turn.time is not None), None)
 
 
 def _are_final(session: Session) -> Iterator[bool]:

@@ -25,6 +25,8 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     models: tuple[str, ...] = ()
     last_time: float | None = None  # seconds since 1970, of the last turn that has a time
     bytes: int | None = None  # of all its files, if it lies in several
+    first_time: float | None = None  # of the first turn that has a time
+    cwd: str | None = None  # the folder that the agent worked in
 
 
 class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):

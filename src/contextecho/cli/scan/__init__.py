@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_path, say_sub_agents, say_unread
+from contextecho.cli.finding import end_with, find_path_to_scan, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say_next, show
+from contextecho.cli.printing import print_json, say_next, say_next_plan, show
 from contextecho.errors import SessionError
 
 if TYPE_CHECKING:
@@ -27,17 +27,20 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
     Shows how the model's own voice changes within a session: hedges, first-person
     experience, commitments, dashes, paragraph breaks and length, with final answers and
     commentary between tool calls kept apart. Reads files only; asks no model. `latest` is
-    the newest session on this machine. Several sessions, or folders of any clients, give
-    one table, those worth probing first.
+    the newest session on this machine that is long enough. Several sessions, or folders
+    of any clients, give one table, those worth probing first.
     """
     from contextecho.cli.scan.many import print_screens
     from contextecho.cli.scan.one import lines_of
     from contextecho.cli.scan.screening import screen_all
 
-    paths = [find_path(text) for text in sessions]
+    paths = [find_path_to_scan(text) for text in sessions]
     screened = screen_all(paths, on_unread=say_unread)
     screens, unread = screened.screens, screened.unread
+    named = {str(path) for path in paths if not path.is_dir()}
+    wrong = [error for error in unread if error.where in named]
     if not screens:
+        end_with(wrong)
         raise unread[0] if len(unread) == 1 else _nothing(paths, len(unread))
     if as_json:
         print_json(_document(screened))
@@ -47,18 +50,23 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
         print_screens(screens, unread)
     say_sub_agents(screened.sub_agents)
     _say_next(screens)
+    end_with(wrong)
 
 
 def _say_next(screens: Sequence[Screen]) -> None:
-    """A plan for the session that has most to show; none for those too short to tell."""
-    from contextecho.scoring import Outlook
+    """A plan for the session that has most to show, if one is long enough for a plan."""
+    from contextecho.scoring import TRAJECTORY_STEPS, Outlook
 
     long = [screen for screen in screens if screen.outlook is not Outlook.SHORT]
-    if not long:
-        say_next("sessions", "list")
+    if long:
+        best = max(long, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
+        say_next_plan(best.path)
         return
-    best = max(long, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
-    say_next("plan", best.path, "--target", "local")
+    longest = max(screens, key=lambda screen: screen.steps)
+    if longest.steps >= TRAJECTORY_STEPS:
+        say_next_plan(longest.path, TRAJECTORY_STEPS)
+    else:
+        say_next("sessions", "list")
 
 
 def _nothing(paths: Sequence[Path], unread: int) -> SessionError:

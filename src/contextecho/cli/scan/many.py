@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contextecho.cli.printing import show
 from contextecho.cli.scan.one import COLUMNS
-from contextecho.cli.sessions.tables import number, print_sessions
+from contextecho.cli.sessions.tables import from_home, number, print_sessions
 from contextecho.counting import counted
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _row(screen: Screen) -> tuple[str, ...]:
         *map(number, counts),
         ", ".join(notable) or "-",
         ", ".join(screen.models),
-        screen.path,
+        from_home(screen.path),
     )
 
 

@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from contextecho.scoring import Screen, Shift, Stratum, Voice, Window
 
 _BARS = "▁▂▃▄▅▆▇█"
-# Feature -> column head, and how its mean is written.
+# Feature -> column head, and how its value in the shown unit is written.
 COLUMNS = {
     "log_length": ("chars", "{:.0f}"),
-    "hedge": ("hedges", "{:.2f}"),
-    "experiential": ("exper.", "{:.2f}"),
+    "hedge": ("hedges", "{:.1f}"),
+    "experiential": ("exper.", "{:.1f}"),
     "commitment": ("commits", "{:.2f}"),
     "em_dashes": ("dashes", "{:.2f}"),
     "breaks": ("breaks", "{:.2f}"),
 }
+_HUNDREDS = 100  # of characters in 10,000: matches are counted per hundred, which are few
 _LEGEND = (
-    "chars: characters a text, geometric mean. hedges, exper.: matches per 100 characters.",
+    "chars: characters a text, geometric mean. hedges, exper.: matches per 10,000 characters.",
     "commits: share of texts. dashes, breaks: number a text.",
 )
 
@@ -32,7 +33,8 @@ def lines_of(screen: Screen) -> Iterator[str]:
     yield one_line(screen.path)
     yield f"  {_counts(screen)}"
     yield f"  models: {one_line(', '.join(screen.models)) or 'not recorded'}"
-    yield f"  {screen.label}: {screen.outlook}"
+    lacks = lacking(screen)
+    yield f"  {screen.label}: {screen.outlook}{f' ({lacks})' if lacks else ''}"
     for voice, texts in screen.texts.items():
         if texts:
             yield ""
@@ -47,6 +49,14 @@ def lines_of(screen: Screen) -> Iterator[str]:
     yield "  What else changed, and may explain what is seen here:"
     for line in screen.confounders:
         yield f"    - {one_line(line)}"
+
+
+def lacking(screen: Screen) -> str:
+    """What a session that is too short to tell is short of; an empty string for others."""
+    from contextecho.scoring import lacking_texts
+
+    most = (texts for stratum in screen.strata for texts in stratum.texts.values())
+    return lacking_texts(max(most, default=0))
 
 
 def _strata(strata: Sequence[Stratum]) -> Iterator[str]:
@@ -77,7 +87,7 @@ def _counts(screen: Screen) -> str:
 
 def _voice(screen: Screen, voice: Voice, texts: int) -> Iterator[str]:
     names = {"final": "Final answers", "commentary": "Commentary between tool calls"}
-    yield f"  {names[voice]}: {texts} texts"
+    yield f"  {names[voice]}: {counted(texts, 'text')}"
     heads = "".join(f"{head:>9}" for head, _ in COLUMNS.values())
     yield f"    {'agent steps':<13}{'texts':>6}{heads}"
     segment = screen.windows[0].segment
@@ -104,15 +114,25 @@ def _shown(feature: str, means: object) -> str:
 
 
 def _written(feature: str, mean: float) -> str:
-    return COLUMNS[feature][1].format(10.0**mean if feature == "log_length" else mean)
+    return COLUMNS[feature][1].format(_in_shown_unit(feature, mean))
+
+
+def _in_shown_unit(feature: str, mean: float) -> float:
+    if feature == "log_length":
+        return float(10.0**mean)
+    return mean * _HUNDREDS if feature in ("hedge", "experiential") else mean
 
 
 def _bars(windows: Sequence[Window], voice: Voice, feature: str) -> str:
-    """One block a window, from the smallest mean to the largest; none where all read alike."""
+    """One block a window, from the smallest mean to the largest.
+
+    None where the largest difference would be written as nothing.
+    """
     means = [w.voices[voice].means for w in windows]
     values = [None if m is None else getattr(m, feature) for m in means]
     known = [v for v in values if v is not None]
-    if len({_written(feature, value) for value in known}) == 1:
+    shown = [_in_shown_unit(feature, value) for value in known]
+    if float(COLUMNS[feature][1].format(max(shown) - min(shown))) == 0.0:
         return ""
     low, span = min(known), max(known) - min(known)
     return "".join("·" if v is None else _BARS[round((v - low) / span * 7)] for v in values)
@@ -127,7 +147,7 @@ def _ends(shifts: Sequence[Shift], voice: Voice) -> Iterator[str]:
             change = (
                 f"{_written(shift.feature, shift.early)} to {_written(shift.feature, shift.late)}"
             )
-            n = f"{shift.n_early} and {shift.n_late} texts"
+            n = f"{shift.n_early} and {counted(shift.n_late, 'text')}"
             yield f"first third to last third: {COLUMNS[shift.feature][0]} {change} ({n})"
     if found and not any(shift.notable for shift in found):
         yield "first third to last third: nothing stands out"

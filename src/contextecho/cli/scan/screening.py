@@ -59,7 +59,9 @@ def screen_all(
     everything = Screened()
     weights = [sizes[file] * _SLOWER for file in files]
     for screened in spread(_screen, files, weights, processes=processes):
-        everything.screens += screened.screens
+        known = {screen.path for screen in everything.screens}
+        # One of several in a file may be named, and the file too.
+        everything.screens += [screen for screen in screened.screens if screen.path not in known]
         everything.unread += screened.unread
         everything.sub_agents += screened.sub_agents
     return everything

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_session
+from contextecho.cli.finding import end_with, find_session
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.cli.sessions.tables import print_table
 from contextecho.counting import counted
+from contextecho.errors import SessionError
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
@@ -24,13 +25,22 @@ _MOST_RUNS = 12  # of lines in a row, shown for one reason
 @json_option
 def command(sessions: tuple[str, ...], as_json: bool) -> None:
     """Print what of each SESSION was left out or mended, why, and on which lines."""
-    read = [find_session(session) for session in sessions]
+    read: list[Session] = []
+    unread: list[SessionError] = []
+    for session in sessions:
+        try:
+            read.append(find_session(session))
+        except SessionError as error:
+            unread.append(error)
+    if not read:
+        end_with(unread)
     if as_json:
         print_json([_findings(session) for session in read])
     else:
-        for session in read:
-            _print_findings(session)
+        for found in read:
+            _print_findings(found)
     say_next("sessions", "show", read[-1].name)
+    end_with(unread)
 
 
 def _findings(session: Session) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from contextecho.errors import SessionError
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
-    from contextecho.sessions import Kept
+    from contextecho.sessions import Kept, Session
 
 _LONGEST_ID = 60  # characters that a line shows
 
@@ -40,21 +40,22 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
     not kept again, and never overwritten: a session that went on is kept beside what it
     was. Every command reads the packed file; `zstd -d` restores it.
     """
-    from contextecho.sessions import default_folder, keep_session, sessions_to_keep
+    from contextecho.sessions import default_folder, sessions_to_keep
 
     place = folder or default_folder()
     kept: list[Kept] = []
     unread: list[SessionError] = []
     is_incomplete = False
     for name, is_named in _names(sessions):
-        try:
-            for session in sessions_to_keep(name):
-                kept.append(keep_session(session, place))
-                if not as_json:
-                    _print(kept[-1])
-        except SessionError as error:
-            unread.append(error)
-            is_incomplete |= is_named
+        for found in sessions_to_keep(name):  # each on its own: one that fails stops no other
+            done = _keep(found, place)
+            if isinstance(done, SessionError):
+                unread.append(done)
+                is_incomplete |= is_named
+                continue
+            kept.append(done)
+            if not as_json:
+                _print(done)
     if not kept and len(unread) == 1:
         raise unread[0]
     if as_json:
@@ -71,6 +72,18 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
         say_next("sessions", "list", place)
     if is_incomplete:
         sys.exit(SessionError.exit_code)
+
+
+def _keep(found: Session | SessionError, place: Path) -> Kept | SessionError:
+    """Where a session is kept now, or why it is not."""
+    from contextecho.sessions import keep_session
+
+    if isinstance(found, SessionError):
+        return found
+    try:
+        return keep_session(found, place)
+    except SessionError as error:
+        return error
 
 
 def _names(sessions: Sequence[str]) -> Iterator[tuple[Path, bool]]:

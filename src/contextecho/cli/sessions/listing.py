@@ -3,75 +3,136 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import say_reading, say_sub_agents, say_unread
+from contextecho.cli.finding import (
+    end_with,
+    say_reading,
+    say_sub_agents,
+    say_unread,
+    why_no_session,
+)
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say, say_next
-from contextecho.cli.sessions.tables import COUNTS, number, print_sessions, size
+from contextecho.cli.printing import print_json, say, say_next, say_next_plan
+from contextecho.cli.sessions.filters import Filters, read_since
+from contextecho.cli.sessions.tables import (
+    COUNTS,
+    from_home,
+    iso_time,
+    number,
+    print_sessions,
+    size,
+    time_shown,
+)
 from contextecho.errors import SessionError, UsageError
 
 if TYPE_CHECKING:
     from contextecho.sessions import FoundSession
 
 _COLUMNS = ("prompts", "steps", "compactions")
+_USES = ("scan", "trajectory", "compactions")
 
 
 @click.command("list")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @json_option
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1), metavar="N")
-def command(paths: tuple[Path, ...], as_json: bool, limit: int) -> None:
+@click.option("--client", metavar="NAME", help="Only formats with NAME in their name: codex.")
+@click.option("--model", metavar="TEXT", help="Only those with a model with TEXT in its name.")
+@click.option(
+    "--since", callback=read_since, metavar="DATE|7d", help="Only those last used since then."
+)
+@click.option("--suits", type=click.Choice(_USES), help="Only those long enough for that.")
+def command(
+    paths: tuple[Path, ...],
+    as_json: bool,
+    limit: int,
+    client: str | None,
+    model: str | None,
+    since: float | None,
+    suits: str | None,
+) -> None:
     """List sessions, the newest first: below each PATH, or where clients keep them.
 
     Knows the folders of Claude Code, Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and
-    OpenHands. Files that hold no conversation are listed with the reason. What was read is
-    remembered until a file changes.
+    OpenHands. Newest is whose last turn is; where a file has no times, when it was last
+    written counts. Files that hold no conversation are listed with the reason. What was
+    read is remembered until a file changes.
     """
     from contextecho.sessions import retention_warning, survey
 
-    for path in paths:
-        if not path.exists():
-            raise SessionError("no such file or directory", where=str(path))
-    found = survey(paths or None, processes=None, on_reading=say_reading)
+    filters = Filters(client=client, model=model, since=since, suits=suits)
+    exist = [path for path in paths if path.exists()]
+    found = survey(exist if paths else None, processes=None, on_reading=say_reading)
+    wrong = _wrong(paths, found.sessions)
+    sessions = [session for session in found.sessions if filters.admit(session)]
+    if not sessions:
+        end_with(wrong)
+        raise _nothing_found(paths, filters)
     for error in found.unread:
         say_unread(error)
-    rows = [_row(session) for session in found.sessions[:limit]]
+    shown = sessions[:limit]
     warning = None if paths else retention_warning()
     if as_json:
+        unread = [*found.unread, *wrong]
         print_json(
             {
-                "sessions": rows,
-                "found": len(found.sessions),
-                "shown": len(rows),
+                "sessions": [_row(session) for session in shown],
+                "found": len(sessions),
+                "shown": len(shown),
                 "sub_agents": found.sub_agents,
-                "unread": [{"path": error.where, "reason": error.what} for error in found.unread],
+                "unread": [{"path": error.where, "reason": error.what} for error in unread],
                 "note": warning,
             }
         )
     else:
-        _print_list(rows)
-    if len(found.sessions) > len(rows):
-        older = len(found.sessions) - len(rows)
-        say(f"{older} older ones not shown (--limit {len(found.sessions)} shows all).")
+        _print_list(shown)
+    if len(sessions) > len(shown):
+        older = len(sessions) - len(shown)
+        say(f"{older} older ones not shown (--limit {len(sessions)} shows all).")
     say_sub_agents(found.sub_agents)
     if warning:
         say(warning)
-    if not found.sessions:
-        raise _nothing_found(paths)
-    readable = [row for row in rows if row["error"] is None]
-    if readable:
-        say_next("scan", readable[0]["name"])
+    _say_next(sessions)
+    end_with(wrong)
 
 
-def _nothing_found(paths: Sequence[Path]) -> UsageError:
+def _wrong(paths: Sequence[Path], sessions: Sequence[FoundSession]) -> list[SessionError]:
+    """Why files that the user named are not listed."""
+    listed = {session.path.resolve() for session in sessions}
+    reasons = (
+        why_no_session(path) for path in paths if not path.is_dir() and path.resolve() not in listed
+    )
+    return [reason for reason in reasons if reason is not None]
+
+
+def _say_next(sessions: Sequence[FoundSession]) -> None:
+    """What the newest session that suits something suits; nothing where none does."""
+    from contextecho.scoring import TRAJECTORY_STEPS, suitability_of
+
+    for session in sessions:
+        suits = suitability_of(session.summary).suits
+        if "scan" in suits:
+            say_next("scan", session.name)
+        elif "trajectory" in suits:
+            say_next_plan(session.name, TRAJECTORY_STEPS)
+        elif suits:
+            say_next_plan(session.name)
+        if suits:
+            return
+
+
+def _nothing_found(paths: Sequence[Path], filters: Filters) -> UsageError:
     from contextecho.sessions import session_roots
 
     where = ", ".join(str(folder) for folder in paths or session_roots())
+    if filters.are_set:
+        return UsageError(
+            "no session is what the options ask for", where=where, todo="list with fewer of them"
+        )
     return UsageError(
         "no sessions found",
         where=where or "no client folder on this machine",
@@ -80,7 +141,7 @@ def _nothing_found(paths: Sequence[Path]) -> UsageError:
 
 
 def _row(found: FoundSession) -> dict[str, Any]:
-    """One line of the list; a file that cannot be read bears the reason."""
+    """One session of the document; a file that cannot be read bears the reason."""
     from contextecho.scoring import suitability_of
 
     summary = found.summary
@@ -91,8 +152,11 @@ def _row(found: FoundSession) -> dict[str, Any]:
         "member": summary.member,
         "id": summary.id,
         "format": summary.format,
+        "folder": _folder(found),
         "bytes": found.bytes,
-        "modified": _iso(found.modified),
+        "modified": iso_time(found.modified),
+        "first_time": iso_time(summary.first_time),
+        "last_time": iso_time(summary.last_time),
         **{name: getattr(summary, name) for name in (*COUNTS, "compactions")},
         "final_texts": summary.final_texts,
         "commentary_texts": summary.commentary_texts,
@@ -103,17 +167,34 @@ def _row(found: FoundSession) -> dict[str, Any]:
     }
 
 
-def _print_list(rows: Sequence[dict[str, Any]]) -> None:
-    heads = ("modified", "size", "format", *_COLUMNS, "suits", "models", "session")
-    body = []
-    for row in rows:
-        counts = [number(row[name]) for name in _COLUMNS]
-        suits = "-" if row["error"] else ", ".join(row["suits"]) or "too short"
-        says = row["error"] or ", ".join(row["models"])
-        when = datetime.fromisoformat(row["modified"]).astimezone().strftime("%Y-%m-%d %H:%M")
-        body.append((when, size(row["bytes"]), row["format"], *counts, suits, says, row["name"]))
-    print_sessions(heads, body, right=("size", *_COLUMNS))
+def _folder(found: FoundSession) -> str:
+    """Where the agent worked; else the part of the path that the client named after that."""
+    folders = found.path.absolute().parent.parts
+    if found.summary.cwd is not None:
+        return found.summary.cwd
+    return folders[folders.index("projects") + 1] if "projects" in folders[:-1] else folders[-1]
 
 
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+def _print_list(sessions: Sequence[FoundSession]) -> None:
+    heads = ("last used", "size", "format", *_COLUMNS, "suits", "folder", "models", "lacks")
+    rows = [_cells(session) for session in sessions]
+    print_sessions((*heads, "session"), rows, right=("size", *_COLUMNS))
+
+
+def _cells(found: FoundSession) -> tuple[str, ...]:
+    from contextecho.scoring import suitability_of
+
+    summary = found.summary
+    suitability = suitability_of(summary)
+    scan = suitability.lacks.get("scan")
+    return (
+        time_shown(found.last_used),
+        size(found.bytes),
+        summary.format,
+        *(number(getattr(summary, name)) for name in _COLUMNS),
+        "-" if summary.error else ", ".join(suitability.suits) or "too short",
+        from_home(_folder(found)),
+        ", ".join(summary.models),
+        summary.error or (f"scan {scan}" if scan else ""),
+        from_home(found.name),
+    )

@@ -9,7 +9,15 @@ import click
 from contextecho.cli.finding import find_session
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next
-from contextecho.cli.sessions.tables import COUNTS, number, print_table, size
+from contextecho.cli.sessions.tables import (
+    COUNTS,
+    iso_time,
+    number,
+    print_table,
+    size,
+    time_shown,
+)
+from contextecho.counting import counted
 
 if TYPE_CHECKING:
     from contextecho.sessions import Compaction, Session, Sidechain
@@ -32,11 +40,16 @@ def _document(session: Session) -> dict[str, Any]:
     """Everything about a session but its text and its turns."""
     import msgspec
 
+    from contextecho.sessions import times_of
+
+    first, last = times_of(session)
     return {
         **{name: getattr(session, name) for name in ("id", "format", "sha256", "bytes")},
         "path": str(session.path),
         "member": session.member,
         "cwd": session.cwd,
+        "first_time": iso_time(first),
+        "last_time": iso_time(last),
         **{name: getattr(session, name) for name in COUNTS},
         "abandoned_turns": sum(turn.abandoned for turn in session.turns),
         "models": session.models,
@@ -53,10 +66,11 @@ def _print_session(session: Session) -> None:
         ("session", session.id),
         ("file", f"{session.name} ({session.format}, {size(session.bytes)})"),
         ("folder", session.cwd or "not recorded"),
-        ("prompts", f"{session.prompts} messages that a human wrote"),
-        ("steps", f"{session.steps} messages of the model"),
-        ("row turns", f"{session.row_turns} rows, as the first paper counts"),
-        ("abandoned", f"{abandoned} turns on branches that a rewind left behind"),
+        ("time", _times(session)),
+        ("prompts", f"{counted(session.prompts, 'message')} that a human wrote"),
+        ("steps", f"{counted(session.steps, 'message')} of the model"),
+        ("row turns", f"{counted(session.row_turns, 'row')}, as the first paper counts"),
+        ("abandoned", f"{counted(abandoned, 'turn')} on branches that a rewind left behind"),
         ("models", ", ".join(session.models) or "not recorded"),
         ("client", ", ".join(session.versions) or "not recorded"),
         ("compactions", str(len(session.full_compactions))),
@@ -71,6 +85,24 @@ def _print_session(session: Session) -> None:
     if session.skipped:
         left_out = [(s.reason, str(s.count), str(s.first_line)) for s in session.skipped]
         print_table(("not in the turns", "times", "first line"), left_out, right=("times",))
+
+
+def _times(session: Session) -> str:
+    """First turn to last, and what lies between."""
+    from contextecho.sessions import times_of
+
+    first, last = times_of(session)
+    if first is None or last is None:
+        return "not recorded"
+    return f"{time_shown(first)} to {time_shown(last)} ({_duration(max(0.0, last - first))})"
+
+
+def _duration(seconds: float) -> str:
+    """In the largest unit of which there are two or more, rounded down."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= 2 * length:
+            return counted(int(seconds // length), unit)
+    return counted(int(seconds), "second")
 
 
 def _sidechain(agent: Sidechain) -> dict[str, Any]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import accumulate
+from pathlib import Path
 
 import click
 
@@ -41,22 +45,74 @@ def print_sessions(
 ) -> None:
     """As `print_table`, but on a terminal each row stands over its last cell, a session's name.
 
-    A name has a line to itself, unbroken, so that it can be copied.
+    There no line is wider than the terminal: the columns that fit stand side by side, the
+    others below them, and a name that is too long loses its middle.
     """
-    cells = [[one_line(cell) for cell in row] for row in (heads, *rows)]
-    if len(cells) == 1:
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if not cells:
         return
     if not sys.stdout.isatty():
-        print_table(heads, cells[1:])
+        print_table(heads, cells)
         return
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for *row, says, name in cells:
+    for line in _lay_out(heads, cells, right, shutil.get_terminal_size().columns):
+        click.echo(line)
+
+
+def _lay_out(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str], width: int
+) -> Iterator[str]:
+    """The lines of a table whose last column has a line to itself."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)][:-1]
+    ends = accumulate(size + 2 for size in widths)
+    beside = sum(end - 2 <= width for end in ends)
+    for row in (heads, *rows):
         aligned = (
-            f"{cell:>{width}}" if head in right else f"{cell:<{width}}"
-            for head, cell, width in zip(heads, row, widths, strict=False)
+            " " * (size - cell_len(cell)) + cell
+            if head in right
+            else cell + " " * (size - cell_len(cell))
+            for head, cell, size in zip(heads[:beside], row, widths, strict=False)
         )
-        click.echo("  ".join((*aligned, says)))
-        click.echo(f"  {name}")
+        yield "  ".join(aligned).rstrip()
+        yield from _flowing([cell for cell in row[beside:-1] if cell], width)
+        yield "  " + shortened(row[-1], width - 2)
+
+
+def _flowing(cells: Sequence[str], width: int) -> Iterator[str]:
+    """As many cells a line as fit, with dots between them; a longer one loses its middle."""
+    from rich.cells import cell_len
+
+    line = ""
+    for cell in (shortened(cell, width - 2) for cell in cells):
+        if line and cell_len(line) + 3 + cell_len(cell) <= width:
+            line += f" · {cell}"
+        else:
+            if line:
+                yield line
+            line = f"  {cell}"
+    if line:
+        yield line
+
+
+def shortened(text: str, width: int) -> str:
+    """A path or another text for a line of a terminal, with … for what does not fit."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= width:
+        return text
+    before = max(0, width - 1) // 3
+    after = max(0, width - 1 - before)
+    end = set_cell_size(text[::-1], after)[::-1]
+    return f"{set_cell_size(text, before)}…{end}" if width > 0 else ""
+
+
+def from_home(path: str) -> str:
+    """A path with `~` for the user's home, on a terminal; as it is in a pipe."""
+    if not sys.stdout.isatty():
+        return path
+    home = str(Path.home())
+    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
 
 
 def number(value: int | None) -> str:
@@ -64,8 +120,24 @@ def number(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def size(count: int) -> str:
-    """Of a file, from its bytes."""
+def time_shown(seconds: float) -> str:
+    """A moment by the clock of this machine, to the minute, from seconds since 1970."""
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """A moment for a program, to the second, with its offset from UTC."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+
+
+def size(count: int | None) -> str:
+    """Of a file, from its bytes; a dash for what is not known."""
+    if count is None:
+        return "-"
+    if count < 1_000:
+        return f"{count} B"
     if count < 1_000_000:
         return f"{count / 1_000:.0f} kB"
     return f"{count / 1_000_000:.1f} MB"
