@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from contextecho.cli.main import main
+from sessions import opencode_building as opencode
 from sessions.building import assistant, line, record, user, write
 
 
@@ -420,3 +421,15 @@ def test_list_says_that_it_reads_when_that_takes_long(
     os.utime(path, (1_000, 1_000))
     _, _, err = run(capsys, "list", str(tmp_path))
     assert err.splitlines()[0] == "reading 1 file (0 MB); the next time only changes"
+
+
+def test_a_time_that_no_calendar_has_stops_no_list(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    never = {"created": -1e18}
+    messages = [opencode.user("a", time=never), opencode.assistant("b", time=never)]
+    path = opencode.as_export(tmp_path, messages)
+    for words in (["list", str(tmp_path)], ["show", str(path)]):
+        assert run(capsys, *words)[0] == 0
+    code, out, _ = run(capsys, "list", str(tmp_path), "--json")
+    assert (code, len(json.loads(out)["sessions"])) == (0, 1)

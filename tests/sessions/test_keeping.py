@@ -243,7 +243,7 @@ def test_what_is_kept_already_or_is_no_session_is_refused(
     assert "x.txt: not a session" in err
     code, out, err = run(capsys, tmp_path / "nowhere", path, "--to", to)
     assert (code, out.startswith("kept already: claude-code s1, ")) == (2, True)
-    assert err.startswith(f"{tmp_path}/nowhere: ")
+    assert f"contextecho: {tmp_path}/nowhere: " in err
     (tmp_path / "empty").mkdir()
     code, out, err = run(capsys, tmp_path / "empty", "--to", to)
     assert (code, out, err.count("\n")) == (2, "", 1)

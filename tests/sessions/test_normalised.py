@@ -458,3 +458,14 @@ def test_turns_left_behind_are_said_of_a_log_alone(
     assert err.splitlines()[1].endswith(": 2 turns that a rewind left behind")
     _, _, err = run(capsys, path, "-o", tmp_path / "x.jsonl")
     assert "left behind" not in err
+
+
+def test_a_session_is_never_converted_onto_itself(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    before = path.read_bytes()
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    for target in (path, link):
+        with pytest.raises(UsageError, match="is the session itself"):
+            convert_session(read_session(path), target, to="jsonl", force=True)
+    assert path.read_bytes() == before

@@ -105,6 +105,12 @@ def _writer(path: Path, to: str | None) -> Write:
 
 def _write_whole(session: Session, path: Path, write: Write, *, force: bool) -> None:
     target = Path(os.path.realpath(path))
+    if target.exists() and target.samefile(session.path):
+        raise UsageError(
+            "is the session itself, which is never written to",
+            where=str(path),
+            todo="name another file",
+        )
     if not force:
         _refuse_existing(target, path)
     number, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")

@@ -103,7 +103,7 @@ def _sample(session: Session) -> Iterator[bytes]:
     yield _json(sample).removesuffix(b"}") + b',"messages":['
     yield from _separated(_messages(session))
     about = msgspec.to_builtins(header_of(session), enc_hook=str)
-    del about["row_turn_lines"]
+    about.pop("row_turn_lines", None)
     yield b'],"metadata":{"contextecho":' + _json(about).removesuffix(b"}") + b',"abandoned":['
     left = [(index, turn) for index, turn in enumerate(session.turns) if turn.abandoned]
     contents = session.contents([turn for _, turn in left])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import find_path, say_unread
+from contextecho.cli.finding import end_with, find_path, say_unread
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.cli.sessions.tables import size
@@ -44,34 +43,29 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
 
     place = folder or default_folder()
     kept: list[Kept] = []
-    unread: list[SessionError] = []
-    is_incomplete = False
+    unread: list[SessionError] = []  # of what the user named, and of what folders hold
+    wrong: list[SessionError] = []
     for name, is_named in _names(sessions):
         for found in sessions_to_keep(name):  # each on its own: one that fails stops no other
             done = _keep(found, place)
             if isinstance(done, SessionError):
-                unread.append(done)
-                is_incomplete |= is_named
+                (wrong if is_named else unread).append(done)
                 continue
             kept.append(done)
             if not as_json:
                 _print(done)
-    if not kept and len(unread) == 1:
-        raise unread[0]
-    if as_json:
-        print_json({"kept": [_row(one) for one in kept], "unread": [str(e) for e in unread]})
+    if as_json and kept:
+        failed = [str(error) for error in (*wrong, *unread)]
+        print_json({"kept": [_row(one) for one in kept], "unread": failed})
     for reason in unread:
         say_unread(reason)
+    if kept:
+        if not as_json:
+            _print_total(kept, place)
+        say_next("sessions", *(("show", kept[0].path) if len(kept) == 1 else ("list", place)))
+    end_with(wrong)
     if not kept:
         raise SessionError("nothing to keep", where=", ".join(sessions), todo="name a session")
-    if not as_json:
-        _print_total(kept, place)
-    if len(kept) == 1:
-        say_next("sessions", "show", kept[0].path)
-    else:
-        say_next("sessions", "list", place)
-    if is_incomplete:
-        sys.exit(SessionError.exit_code)
 
 
 def _keep(found: Session | SessionError, place: Path) -> Kept | SessionError:

@@ -122,14 +122,22 @@ def number(value: int | None) -> str:
 
 def time_shown(seconds: float) -> str:
     """A moment by the clock of this machine, to the minute, from seconds since 1970."""
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+    moment = _moment(seconds)
+    return "-" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
 
 
 def iso_time(seconds: float | None) -> str | None:
     """A moment for a program, to the second, with its offset from UTC."""
-    if seconds is None:
+    moment = None if seconds is None else _moment(seconds)
+    return None if moment is None else moment.isoformat(timespec="seconds")
+
+
+def _moment(seconds: float) -> datetime | None:
+    """By the clock of this machine; `None` for what no calendar has: files say anything."""
+    try:
+        return datetime.fromtimestamp(seconds).astimezone()
+    except (ValueError, OverflowError, OSError):
         return None
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
 
 def size(count: int | None) -> str:
