@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import say_reading, say_sub_agents, say_unread
+from contextecho.cli.finding import say_copies, say_reading, say_sub_agents, say_unread
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_next
 from contextecho.cli.sessions.tables import COUNTS, number, print_sessions, size
@@ -49,6 +49,7 @@ def command(paths: tuple[Path, ...], as_json: bool, limit: int) -> None:
                 "found": len(found.sessions),
                 "shown": len(rows),
                 "sub_agents": found.sub_agents,
+                "copies": found.copies,
                 "unread": [{"path": error.where, "reason": error.what} for error in found.unread],
                 "note": warning,
             }
@@ -59,6 +60,7 @@ def command(paths: tuple[Path, ...], as_json: bool, limit: int) -> None:
         older = len(found.sessions) - len(rows)
         say(f"{older} older ones not shown (--limit {len(found.sessions)} shows all).")
     say_sub_agents(found.sub_agents)
+    say_copies(found.copies)
     if warning:
         say(warning)
     if not found.sessions:
