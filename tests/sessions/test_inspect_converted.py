@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
@@ -140,3 +143,34 @@ def test_places_never_go_backwards(tmp_path: Path, document: Any) -> None:
     session = read_document(tmp_path / "x.json", document)
     assert [turn.prompt for turn in session.turns] == [1, 1, 1, 1, 1, 2]
     assert session.row_turns == 5
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_damaged_places_give_a_session_or_are_refused(
+    tmp_path: Path, document: Any, data: st.DataObject
+) -> None:
+    written = bytearray(json.dumps(document["samples"]).encode())
+    begin = written.index(b'"messages"')
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(begin, len(written)))
+        put = data.draw(st.sampled_from([b"", b"9", b"-1", b"null", b"99999999999", b"[", b'"']))
+        written[at : at + data.draw(st.integers(0, 12))] = put
+    whole = json.dumps({**document, "samples": 0}).encode().removesuffix(b"0}")
+    path = tmp_path / "damaged.json"
+    path.write_bytes(whole + bytes(written) + b"}")
+    try:
+        session = read_session(path)
+    except SessionError:
+        return
+    for turn, content in zip(session.turns, session.contents(session.turns), strict=True):
+        assert turn.chars == len(content.text)
+    for before, after in pairwise(session.turns):
+        assert (before.row_turn, before.step) <= (after.row_turn, after.step)
+        assert before.prompt <= after.prompt
+        assert before.segment <= after.segment
+    assert len(session.row_turn_lines) >= session.turns[-1].row_turn
+    for compaction in session.compactions:
+        assert all(0 <= index < len(session.turns) for index in compaction.kept)

@@ -149,6 +149,19 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     assert list(temporary.iterdir()) == []
 
 
+def test_show_says_which_size_it_names_and_list_has_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "session.jsonl.zst"
+    path.write_bytes(zstd.compress(SESSION))
+    main(["sessions", "show", str(path)])
+    assert f"{path} (claude-code, {len(SESSION) / 1e3:.0f} kB unpacked)" in capsys.readouterr().out
+    main(["sessions", "show", str(example_session())])
+    assert "unpacked" not in capsys.readouterr().out
+    main(["sessions", "list", str(path), "--json"])
+    assert f'"bytes": {path.stat().st_size},' in capsys.readouterr().out
+
+
 def test_commands_take_packed_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "session.jsonl.zst"
     path.write_bytes(zstd.compress(example_session().read_bytes()))

@@ -118,6 +118,13 @@ def say_sub_agents(count: int) -> None:
         say(f"{counted(count, 'session')} of sub-agents left out: part of those that started them")
 
 
+def say_copies(count: int) -> None:
+    """Say how many files were left out because they are others of the list again."""
+    if count:
+        copies = "copy" if count == 1 else "copies"
+        say(f"{count} kept or converted {copies} left out: the originals are there")
+
+
 def say_reading(files: int, size: int) -> None:
     """Say what takes long the first time."""
     if size >= _MANY_BYTES:

@@ -66,6 +66,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
     sub_agents: int  # sessions of sub-agents, which belong to another
+    copies: int  # files that are kept or converted from others that are there
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
 
 
@@ -102,6 +103,7 @@ def survey(
     return Survey(
         sessions=_newest_first(zip(files, every, strict=True)),
         sub_agents=sum(found.sub_agents for found in every),
+        copies=walked.copies,
         unread=(*walked.unread, *refused),
     )
 

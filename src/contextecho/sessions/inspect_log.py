@@ -242,6 +242,15 @@ def _event(session: Session, number: int) -> dict[str, Any]:
     }
 
 
+def _source(session: Session) -> dict[str, Any]:
+    """The file that was converted; `copies` knows the log by it."""
+    return {
+        "source_format": session.format,
+        "sha256": session.sha256,
+        "bytes": session.bytes,
+    }
+
+
 def _log(session: Session) -> dict[str, Any]:
     """The log without its samples."""
     begun, ended = _times(session)
@@ -260,7 +269,7 @@ def _log(session: Session) -> dict[str, Any]:
             "dataset": {"samples": 1, "sample_ids": [id], "shuffled": False},
             "model": _model(session),
             "config": {},
-            "metadata": {OURS: {"source_format": session.format, "sha256": session.sha256}},
+            "metadata": {OURS: _source(session)},
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {"total_samples": 1, "completed_samples": 1, "scores": []},

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
+from contextecho.sessions.copies import copies_among
 from contextecho.sessions.roots import is_database
 
 _KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
@@ -65,14 +66,16 @@ class Walk(msgspec.Struct):
 
     files: list[Candidate] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
+    copies: int = 0  # files left out: kept or converted from others that are there
 
 
 def walk(places: Iterable[Path]) -> Walk:
     """The candidates in folders, and the files that are named themselves, whatever their name.
 
     What does not exist, or vanishes meanwhile, is passed over; what the system refuses
-    is in `unread`.
+    is in `unread`. Of a file and its kept or converted copies only the file is there.
     """
+    places = list(places)
     walked = Walk()
     met = set[tuple[int, int]]()
     for place in places:
@@ -83,6 +86,9 @@ def walk(places: Iterable[Path]) -> Walk:
                 if identity not in met:
                     met.add(identity)
                     walked.files.append(_candidate(path, status))
+    copies = copies_among(walked.files, {*map(str, places)})
+    walked.files = [file for file in walked.files if file.path not in copies]
+    walked.copies = len(copies)
     return walked
 
 

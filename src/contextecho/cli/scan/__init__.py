@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.finding import end_with, find_path_to_scan, say_sub_agents, say_unread
+from contextecho.cli.finding import (
+    end_with,
+    find_path_to_scan,
+    say_copies,
+    say_sub_agents,
+    say_unread,
+)
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, say_next_plan, show
 from contextecho.errors import SessionError
@@ -49,6 +55,7 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
     else:
         print_screens(screens, unread)
     say_sub_agents(screened.sub_agents)
+    say_copies(screened.copies)
     _say_next(screens)
     end_with(wrong)
 

@@ -33,6 +33,7 @@ class Screened(msgspec.Struct):
     screens: list[Screen] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
     sub_agents: int = 0
+    copies: int = 0  # files left out: kept or converted from others that are there
 
 
 def screen_all(
@@ -47,6 +48,7 @@ def screen_all(
     system refuses in a folder.
     """
     sizes: dict[tuple[Path, bool], int] = {}  # of (path, whether the user named it)
+    everything = Screened()
     for path in paths:
         if not path.is_dir():
             sizes[path, True] = path.stat().st_size if path.is_file() else 0
@@ -55,8 +57,8 @@ def screen_all(
         for error in walked.unread:
             on_unread(error)
         sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
+        everything.copies += walked.copies
     files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]
-    everything = Screened()
     weights = [sizes[file] * _SLOWER for file in files]
     for screened in spread(_screen, files, weights, processes=processes):
         known = {screen.path for screen in everything.screens}

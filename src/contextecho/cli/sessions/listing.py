@@ -10,6 +10,7 @@ import click
 
 from contextecho.cli.finding import (
     end_with,
+    say_copies,
     say_reading,
     say_sub_agents,
     say_unread,
@@ -84,6 +85,7 @@ def command(
                 "found": len(sessions),
                 "shown": len(shown),
                 "sub_agents": found.sub_agents,
+                "copies": found.copies,
                 "unread": [{"path": error.where, "reason": error.what} for error in unread],
                 "note": warning,
             }
@@ -94,6 +96,7 @@ def command(
         older = len(sessions) - len(shown)
         say(f"{older} older ones not shown (--limit {len(sessions)} shows all).")
     say_sub_agents(found.sub_agents)
+    say_copies(found.copies)
     if warning:
         say(warning)
     _say_next(sessions)

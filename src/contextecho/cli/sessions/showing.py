@@ -61,10 +61,13 @@ def _document(session: Session) -> dict[str, Any]:
 
 
 def _print_session(session: Session) -> None:
+    from contextecho.sessions import is_packed
+
     abandoned = sum(turn.abandoned for turn in session.turns)
+    unpacked = " unpacked" if session.path.is_file() and is_packed(session.path) else ""
     facts = [
         ("session", session.id),
-        ("file", f"{session.name} ({session.format}, {size(session.bytes)})"),
+        ("file", f"{session.name} ({session.format}, {size(session.bytes)}{unpacked})"),
         ("folder", session.cwd or "not recorded"),
         ("time", _times(session)),
         ("prompts", f"{counted(session.prompts, 'message')} that a human wrote"),
