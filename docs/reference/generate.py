@@ -28,7 +28,7 @@ _HEAD = """\
 
 The help of every command, as `contextecho COMMAND --help` prints it (written by
 `docs/reference/generate.py`, checked by a test). Data goes to standard output, everything else to
-standard error; every command ends by naming the next one.
+standard error; a command ends by naming the next one where there is one.
 
 ## Exit codes
 

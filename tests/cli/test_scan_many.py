@@ -170,7 +170,9 @@ def test_a_session_too_short_for_a_screen_says_what_it_lacks_and_is_planned_if_i
     path = tree / "other" / "session.txt"
     path.write_bytes(drifting(23))
     _, out, err = run(capsys, path)
-    assert "too short to tell (needs 24 texts of one voice under equal conditions, has 23)\n" in out
+    lines = out.splitlines()
+    assert lines[3].endswith(": too short to tell")
+    assert lines[4] == "  needs 24 texts of one voice under equal conditions, has 23"
     assert err == f"Next: contextecho plan {path} --target local --positions even:12\n"
     path.write_bytes(drifting(11))
     assert run(capsys, path)[2] == "Next: contextecho sessions list\n"

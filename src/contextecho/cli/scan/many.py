@@ -26,7 +26,7 @@ def print_screens(screens: Sequence[Screen], unread: Sequence[SessionError]) -> 
     ordered = sorted(screens, key=lambda s: (rank[s.outlook], -s.steps, s.path))
     print_sessions(_HEADS, [_row(screen) for screen in ordered], right=_RIGHT)
     for error in unread:
-        show(f"not read\t{error.where}: {error.what}")
+        show(f"not read\t{from_home(error.where)}: {error.what}")
     show(
         f"{counted(len(screens), 'session')} read, {counted(len(unread), 'file')} not; "
         f"each line is {screens[0].label}"

@@ -34,7 +34,9 @@ def lines_of(screen: Screen) -> Iterator[str]:
     yield f"  {_counts(screen)}"
     yield f"  models: {one_line(', '.join(screen.models)) or 'not recorded'}"
     lacks = lacking(screen)
-    yield f"  {screen.label}: {screen.outlook}{f' ({lacks})' if lacks else ''}"
+    yield f"  {screen.label}: {screen.outlook}"
+    if lacks:
+        yield f"  {lacks}"
     for voice, texts in screen.texts.items():
         if texts:
             yield ""
