@@ -102,15 +102,22 @@ def test_what_was_written_less_than_two_seconds_ago_is_not_kept(tmp_path: Path, 
     assert read(tmp_path) == {"a.jsonl"}
 
 
+@pytest.mark.parametrize("name", ["opencode.db", "link.db", "oc.sqlite"])
 def test_a_database_that_only_its_log_knows_changed_is_read_again(
-    tmp_path: Path, settled: None, read: Read
+    tmp_path: Path, settled: None, read: Read, name: str
 ) -> None:
-    put(tmp_path / "opencode.db", SESSION, 1_000)
-    put(tmp_path / "opencode.db-wal", b"x", 1_000)
-    read(tmp_path)
-    assert read(tmp_path) == set()
-    put(tmp_path / "opencode.db-wal", b"x", 2_000)
-    assert read(tmp_path) == {"opencode.db"}
+    """The log lies beside the file itself, not beside a link to it."""
+    real = put(tmp_path / "real" / name.replace("link", "opencode"), SESSION, 1_000)
+    path = tmp_path / name
+    if name == "link.db":
+        path.symlink_to(real)
+    else:
+        path = real
+    put(real.with_name(f"{real.name}-wal"), b"x", 1_000)
+    assert read(path) == {name}
+    assert read(path) == set()
+    put(real.with_name(f"{real.name}-wal"), b"x", 2_000)
+    assert read(path) == {name}
 
 
 def test_what_cannot_be_read_is_remembered_with_its_reason(

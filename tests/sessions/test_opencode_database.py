@@ -100,6 +100,41 @@ def test_a_client_at_work_is_no_hindrance_nor_hindered(path: Path) -> None:
     client.close()
 
 
+def test_what_only_the_log_holds_is_read_through_a_link(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    client = sqlite3.connect(path, isolation_level=None)
+    add_session(client, [user("Now."), assistant("At once.")], id="ses_now", time=at(5000))
+    assert members_of(link) == ["ses_now", "ses_new", "ses_old"]
+    found = read_session(f"{link}#ses_now")
+    assert found.text(found.turns[1]) == "At once."
+    client.close()
+
+
+def test_what_a_client_has_not_committed_is_not_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a write-ahead log it writes into the file itself, before it commits."""
+    monkeypatch.setattr("contextecho.sessions.databases._WAIT_SECONDS", 0)
+    client = sqlite3.connect(path, isolation_level=None)
+    client.execute("PRAGMA journal_mode = DELETE")
+    client.execute("PRAGMA cache_size = 1")
+    before = path.read_bytes()
+    client.execute("BEGIN")
+    client.execute("UPDATE part SET data = replace(data, 'Older.', 'Wrong.')")
+    client.executemany(
+        "INSERT INTO message VALUES (?, 'ses_old', 5, 5, ?)", [(n, "x" * 999) for n in range(99)]
+    )
+    assert path.read_bytes() != before
+    with pytest.raises(SessionError, match="database is locked"):
+        read_session(f"{path}#ses_old")
+    client.execute("ROLLBACK")
+    found = read_session(f"{path}#ses_old")
+    assert [found.text(turn) for turn in found.turns] == ["Old.", "Older."]
+    client.close()
+
+
 def test_only_a_change_of_its_own_rows_takes_a_session_away(path: Path) -> None:
     found = read_session(f"{path}#ses_old")
     sha = found.sha256

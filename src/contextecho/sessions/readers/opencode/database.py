@@ -1,21 +1,20 @@
 """OpenCode from 1.2 on: all sessions in one SQLite database.
 
-The one thing to know: the database may be in use. It is opened for reading only, a
-session is read in one transaction, and a database that nobody has open (no write-ahead
-log beside it) is opened as immutable, because SQLite would else leave files there.
-A turn is found again by its message's id, and given only if its rows are unchanged;
-that other sessions grow does not matter.
+The one thing to know: the database may be in use, and a session is read in one
+transaction. A turn is found again by its message's id, and given only if its rows are
+unchanged; that other sessions grow does not matter.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from contextecho.errors import SessionError
+from contextecho.sessions.databases import reading
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Session, Sidechain, Span
 from contextecho.sessions.placed import Placed
@@ -31,12 +30,10 @@ from contextecho.sessions.readers.opencode.stored import (
 )
 from contextecho.sessions.readers.opencode.thread import Thread, model_of
 from contextecho.sessions.stamp import changed
-from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     import sqlite3
 
-_WAIT_SECONDS: Final = 5.0  # for a client that is just writing
 _FORMS: Final[tuple[Form, ...]] = (InParts(), Whole())
 _SESSIONS: Final = ("session", "session_v2")
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
@@ -161,38 +158,8 @@ class DatabaseSource(NumberedSource):
 @contextmanager
 def _reading(path: Path) -> Iterator[_Database]:
     """A transaction that reads. Raises `SessionError` for a database that cannot be read."""
-    import sqlite3
-
-    log = path.with_name(f"{path.name}-wal")
-    in_use = log.exists() and log.stat().st_size > 0
-    before = path.stat().st_mtime_ns
-    try:
-        with closing(_open(path, immutable=not in_use)) as connection:
-            yield _Database(connection, path)
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: of a column's name
-        raise SessionError(
-            f"cannot be read as a database: {one_line(str(error))}",
-            where=str(path),
-            todo="close the client, or give a copy of the file and of its -wal file",
-        ) from None
-    if not in_use and path.stat().st_mtime_ns != before:
-        raise changed(path)
-
-
-def _open(path: Path, *, immutable: bool) -> sqlite3.Connection:
-    """Open for reading only, in a transaction: what is read is of one moment."""
-    import sqlite3
-
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro&immutable={immutable:d}",
-        uri=True,
-        isolation_level=None,
-        timeout=_WAIT_SECONDS,
-    )
-    connection.text_factory = bytes  # what is no UTF-8 is ours to mend
-    for statement in ("PRAGMA query_only = 1", "PRAGMA trusted_schema = 0", "BEGIN"):
-        connection.execute(statement)
-    return connection
+    with reading(path) as connection:
+        yield _Database(connection, path)
 
 
 def _record(columns: Values) -> dict[str, Any]:
