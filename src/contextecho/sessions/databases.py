@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from contextecho.errors import SessionError
+from contextecho.errors import PassingError, SessionError
 from contextecho.sessions.stamp import changed
 from contextecho.untrusted import one_line
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 _WAIT_SECONDS: Final = 5.0  # for a client that is just writing
+# What SQLite says of the content: an error, corrupt, too big, of no format, no database.
+_LASTING: Final = frozenset({1, 11, 18, 24, 26})
 _LOGS: Final = ("-wal", "-journal")
 
 
@@ -39,7 +41,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(_open(file, immutable=not in_use)) as connection:
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: of a column's name
-        raise SessionError(
+        is_lasting = getattr(error, "sqlite_errorcode", 1) & 0xFF in _LASTING
+        raise (SessionError if is_lasting else PassingError)(
             f"cannot be read as a database: {one_line(str(error))}",
             where=str(path),
             todo="close the client, or give a copy of the file and of its -wal file",

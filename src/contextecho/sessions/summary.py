@@ -25,6 +25,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     models: tuple[str, ...] = ()
     last_time: float | None = None  # seconds since 1970, of the last turn that has a time
     bytes: int | None = None  # of all its files, if it lies in several
+    is_passing: bool = False  # the error may be gone the next time
 
 
 class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -37,4 +38,6 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def is_settled(self) -> bool:
         """Whether they stay what they are as long as the file does."""
-        return self.refusal is None and all(each.bytes is None for each in self.sessions)
+        return self.refusal is None and all(
+            each.bytes is None and not each.is_passing for each in self.sessions
+        )
