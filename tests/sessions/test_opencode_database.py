@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Speaker, read_session
+from contextecho.sessions import Speaker, look_inside, read_session
 from contextecho.sessions.reading import format_of, members_of
 from sessions.any_bytes import check, check_file, check_session
 from sessions.damage import QUIET, damaged, json_values
@@ -75,6 +75,50 @@ def test_a_sub_agent_whose_parent_is_gone_is_a_member(path: Path) -> None:
         database.execute("DELETE FROM session WHERE id = 'ses_old'")
     database.close()
     assert members_of(path) == ["ses_sub", "ses_new"]
+
+
+@pytest.mark.parametrize("id", ["NULL", "''"])
+def test_a_session_without_an_id_hides_no_other(path: Path, id: str) -> None:
+    """Those without a parent are not its sub-agents."""
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            "CREATE TABLE copy AS SELECT * FROM session; DROP TABLE session;"
+            "ALTER TABLE copy RENAME TO session"
+        )
+        database.execute(f"UPDATE session SET id = {id} WHERE id = 'ses_empty'")
+        database.execute("UPDATE session SET parent_id = '' WHERE id = 'ses_new'")
+    database.close()
+    assert members_of(path) == ["ses_new", "ses_old"]
+    for member in ("ses_new", "ses_old"):
+        found = read_session(f"{path}#{member}")
+        assert (found.prompts, reasons(found)) == (1, {"row of a session without an id": (0,)})
+
+
+def test_a_session_that_is_its_own_parent_is_no_sub_agent(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE session SET parent_id = id WHERE id = 'ses_new'")
+    database.close()
+    assert members_of(path) == ["ses_new", "ses_old"]
+    found = read_session(f"{path}#ses_new")
+    assert (found.parent, found.sidechains, found.prompts) == (None, (), 1)
+
+
+def test_only_the_row_of_a_session_is_read_for_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else many sessions take a time that grows by the square of their number."""
+    from contextecho.sessions.readers.opencode import database
+
+    read: list[Any] = []
+
+    def watched(columns: Any) -> Any:
+        read.append(columns["id"])
+        return record(columns)
+
+    record = database._record
+    monkeypatch.setattr(database, "_record", watched)
+    assert len(look_inside(path, lambda session: session.prompts).sessions) == 2
+    assert read == [b"ses_new", b"ses_old"]
 
 
 def test_reading_leaves_nothing_behind(path: Path) -> None:
