@@ -3,6 +3,7 @@
     ContextEchoError
     ├── UsageError          the command or its arguments are wrong              exit 2
     │   ├── SessionError    a session file cannot be read as a conversation     exit 2
+    │   │   └── PassingError    not at this moment; it may be readable the next
     │   └── DataError       a battery, protocol, recipe or store is not valid   exit 2
     ├── IncompleteError     cells are missing that the command needs            exit 4
     ├── BudgetError         the budget is used up, or too small to begin        exit 5
@@ -42,6 +43,10 @@ class UsageError(ContextEchoError):
 
 class SessionError(UsageError):
     """A session file cannot be read as a conversation."""
+
+
+class PassingError(SessionError):
+    """A session file cannot be read at this moment, whatever is in it."""
 
 
 class DataError(UsageError):

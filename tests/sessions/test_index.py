@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from contextecho.sessions import survey
 from contextecho.sessions.index import Index
+from contextecho.sessions.stamp import changed
 from contextecho.sessions.summary import Summaries
 from sessions import opencode_building as opencode
 from sessions.building import assistant, line, user
@@ -102,15 +104,22 @@ def test_what_was_written_less_than_two_seconds_ago_is_not_kept(tmp_path: Path, 
     assert read(tmp_path) == {"a.jsonl"}
 
 
+@pytest.mark.parametrize("name", ["opencode.db", "link.db", "oc.sqlite"])
 def test_a_database_that_only_its_log_knows_changed_is_read_again(
-    tmp_path: Path, settled: None, read: Read
+    tmp_path: Path, settled: None, read: Read, name: str
 ) -> None:
-    put(tmp_path / "opencode.db", SESSION, 1_000)
-    put(tmp_path / "opencode.db-wal", b"x", 1_000)
-    read(tmp_path)
-    assert read(tmp_path) == set()
-    put(tmp_path / "opencode.db-wal", b"x", 2_000)
-    assert read(tmp_path) == {"opencode.db"}
+    """The log lies beside the file itself, not beside a link to it."""
+    real = put(tmp_path / "real" / name.replace("link", "opencode"), SESSION, 1_000)
+    path = tmp_path / name
+    if name == "link.db":
+        path.symlink_to(real)
+    else:
+        path = real
+    put(real.with_name(f"{real.name}-wal"), b"x", 1_000)
+    assert read(path) == {name}
+    assert read(path) == set()
+    put(real.with_name(f"{real.name}-wal"), b"x", 2_000)
+    assert read(path) == {name}
 
 
 def test_what_cannot_be_read_is_remembered_with_its_reason(
@@ -121,6 +130,40 @@ def test_what_cannot_be_read_is_remembered_with_its_reason(
     assert read(tmp_path) == set()
     assert survey([tmp_path]).sessions == before
     assert "no conversation" in (before[0].summary.error or "")
+
+
+def test_what_cannot_be_read_for_the_moment_is_tried_again(
+    tmp_path: Path, settled: None, read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextecho.sessions.databases._WAIT_SECONDS", 0)
+    path = opencode.as_database(tmp_path, [opencode.user("a"), opencode.assistant("b")])
+    client = sqlite3.connect(path, isolation_level=None)
+    client.execute("UPDATE session SET title = 'another'")
+    client.execute("PRAGMA locking_mode = EXCLUSIVE")
+    client.execute("BEGIN EXCLUSIVE")
+    (found,) = survey([tmp_path]).sessions
+    assert "database is locked" in (found.summary.error or "")
+    client.execute("ROLLBACK")
+    client.execute("PRAGMA locking_mode = NORMAL")
+    client.execute("SELECT * FROM session").fetchall()
+    assert prompts(tmp_path) == [1]
+    assert read(tmp_path) == set()
+    client.close()
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), changed(Path("a.jsonl"))])
+def test_a_session_that_is_refused_or_changes_while_it_is_read_is_tried_again(
+    tmp_path: Path, settled: None, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    put(tmp_path / "a.jsonl", SESSION, 1_000)
+
+    def failing(path: Path) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("contextecho.sessions.readers.claude_code.read", failing)
+        assert prompts(tmp_path) == [None]
+    assert prompts(tmp_path) == [1]
 
 
 def test_files_that_are_gone_are_forgotten(tmp_path: Path, settled: None, cache: Path) -> None:
@@ -192,6 +235,18 @@ def test_a_broken_index_is_made_again(
     kept.write_bytes(kept.read_bytes()[:-9])
     assert read(tmp_path) == {"a.jsonl"}
     assert read(tmp_path) == set()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_an_index_that_is_no_file_is_empty(
+    tmp_path: Path, settled: None, cache: Path, make: Callable[[Path], None]
+) -> None:
+    """Whoever opens the pipe waits for ever."""
+    put(tmp_path / "a.jsonl", SESSION, 1_000)
+    cache.mkdir(exist_ok=True)
+    make(cache / "sessions.msgpack")
+    assert prompts(tmp_path) == [1]
+    assert [path.name for path in cache.iterdir()] == ["sessions.msgpack"]
 
 
 def test_an_index_that_cannot_be_written_is_no_error(

@@ -531,7 +531,23 @@ def test_a_session_of_a_database_is_kept_as_its_rows(database: Path, tmp_path: P
     assert len(rows(tmp_path / "copy.db")["part"]) == 3
 
 
+@pytest.mark.parametrize("name", [b"client.db", b"a\xff?#%41 b.db"])
+def test_what_is_no_utf8_is_kept_as_it_is(database: Path, tmp_path: Path, name: bytes) -> None:
+    """In a text, and in the name of the database."""
+    path = database.rename(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)))
+    opened = sqlite3.connect(path)
+    opened.execute("UPDATE part SET data = CAST(x'61ff62' AS TEXT) WHERE data = 'a'")
+    opened.commit()
+    opened.close()
+    copy_rows(path, tmp_path / "copy.db", {"s1"})
+    copy = sqlite3.connect(tmp_path / "copy.db")
+    query = "SELECT typeof(data), CAST(data AS BLOB) FROM part ORDER BY 2"
+    assert copy.execute(query).fetchall() == [("text", b"a\xffb"), ("text", b"b")]
+    assert copy.execute("SELECT typeof(data) FROM message").fetchall() == [("blob",), ("null",)]
+    copy.close()
+
+
 def test_a_damaged_database_is_refused_in_one_line(database: Path, tmp_path: Path) -> None:
     database.write_bytes(database.read_bytes()[:5000])
-    with pytest.raises(SessionError, match="its rows cannot be copied"):
+    with pytest.raises(SessionError, match="cannot be read as a database"):
         copy_rows(database, tmp_path / "copy.db", {"s1"})

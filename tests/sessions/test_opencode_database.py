@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Speaker, read_session
+from contextecho.sessions import Speaker, look_inside, read_session
 from contextecho.sessions.reading import format_of, members_of
 from sessions.any_bytes import check, check_file, check_session
 from sessions.damage import QUIET, damaged, json_values
@@ -77,6 +77,50 @@ def test_a_sub_agent_whose_parent_is_gone_is_a_member(path: Path) -> None:
     assert members_of(path) == ["ses_sub", "ses_new"]
 
 
+@pytest.mark.parametrize("id", ["NULL", "''"])
+def test_a_session_without_an_id_hides_no_other(path: Path, id: str) -> None:
+    """Those without a parent are not its sub-agents."""
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            "CREATE TABLE copy AS SELECT * FROM session; DROP TABLE session;"
+            "ALTER TABLE copy RENAME TO session"
+        )
+        database.execute(f"UPDATE session SET id = {id} WHERE id = 'ses_empty'")
+        database.execute("UPDATE session SET parent_id = '' WHERE id = 'ses_new'")
+    database.close()
+    assert members_of(path) == ["ses_new", "ses_old"]
+    for member in ("ses_new", "ses_old"):
+        found = read_session(f"{path}#{member}")
+        assert (found.prompts, reasons(found)) == (1, {"row of a session without an id": (0,)})
+
+
+def test_a_session_that_is_its_own_parent_is_no_sub_agent(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE session SET parent_id = id WHERE id = 'ses_new'")
+    database.close()
+    assert members_of(path) == ["ses_new", "ses_old"]
+    found = read_session(f"{path}#ses_new")
+    assert (found.parent, found.sidechains, found.prompts) == (None, (), 1)
+
+
+def test_only_the_row_of_a_session_is_read_for_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else many sessions take a time that grows by the square of their number."""
+    from contextecho.sessions.readers.opencode import database
+
+    read: list[Any] = []
+
+    def watched(columns: Any) -> Any:
+        read.append(columns["id"])
+        return record(columns)
+
+    record = database._record
+    monkeypatch.setattr(database, "_record", watched)
+    assert len(look_inside(path, lambda session: session.prompts).sessions) == 2
+    assert read == [b"ses_new", b"ses_old"]
+
+
 def test_reading_leaves_nothing_behind(path: Path) -> None:
     before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
     found = read_session(f"{path}#ses_old")
@@ -97,6 +141,41 @@ def test_a_client_at_work_is_no_hindrance_nor_hindered(path: Path) -> None:
     client.execute("COMMIT")
     client.execute("UPDATE part SET data = replace(data, 'Older.', 'Elder.')")
     assert found.text(found.turns[1]) == "At once."
+    client.close()
+
+
+def test_what_only_the_log_holds_is_read_through_a_link(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    client = sqlite3.connect(path, isolation_level=None)
+    add_session(client, [user("Now."), assistant("At once.")], id="ses_now", time=at(5000))
+    assert members_of(link) == ["ses_now", "ses_new", "ses_old"]
+    found = read_session(f"{link}#ses_now")
+    assert found.text(found.turns[1]) == "At once."
+    client.close()
+
+
+def test_what_a_client_has_not_committed_is_not_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a write-ahead log it writes into the file itself, before it commits."""
+    monkeypatch.setattr("contextecho.sessions.databases._WAIT_SECONDS", 0)
+    client = sqlite3.connect(path, isolation_level=None)
+    client.execute("PRAGMA journal_mode = DELETE")
+    client.execute("PRAGMA cache_size = 1")
+    before = path.read_bytes()
+    client.execute("BEGIN")
+    client.execute("UPDATE part SET data = replace(data, 'Older.', 'Wrong.')")
+    client.executemany(
+        "INSERT INTO message VALUES (?, 'ses_old', 5, 5, ?)", [(n, "x" * 999) for n in range(99)]
+    )
+    assert path.read_bytes() != before
+    with pytest.raises(SessionError, match="database is locked"):
+        read_session(f"{path}#ses_old")
+    client.execute("ROLLBACK")
+    found = read_session(f"{path}#ses_old")
+    assert [found.text(turn) for turn in found.turns] == ["Old.", "Older."]
     client.close()
 
 

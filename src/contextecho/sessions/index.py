@@ -3,9 +3,10 @@
 The one thing to know: it is a cache and never believed over a file. An entry holds as
 long as the file has the size, the times and the number it had before it was read; one
 that was written less than two seconds before is not kept, since a file can change
-again within the same tick of its clock, nor is a session that lies in several files. A
-cache that is damaged, of another version or of other readers is empty. It holds
-summaries, never text, and only its owner may read it.
+again within the same tick of its clock, nor is a session that lies in several files, nor
+what could not be read for the moment. A cache that is damaged, no file, of another
+version or of other readers is empty. It holds summaries, never text, and only its owner
+may read it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import msgspec
 
 from contextecho import __version__
 from contextecho.caching import cache_folder
+from contextecho.own_files import refuse_endless
 from contextecho.sessions.summary import Summaries
 from contextecho.sessions.walking import Candidate, Mark
 
@@ -79,6 +81,7 @@ class Index:
 
     def _read(self) -> dict[bytes, Entry]:
         try:
+            refuse_endless(self._path)
             kept = msgspec.msgpack.decode(self._path.read_bytes(), type=_Kept)
         except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
             return {}

@@ -3,16 +3,19 @@
 The one thing to know: no schema is known here. A row belongs to the session if one of
 its columns names the session; with it come the sessions that have it as their parent,
 and the rows that those refer to by a foreign key or a column's name (`project_id`).
+Texts are copied as bytes: one that is no UTF-8 is kept as it is, and no error quotes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from contextecho.errors import SessionError
+from contextecho.sessions.databases import reading
+from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -39,32 +42,43 @@ def copy_rows(database: Path, target: Path, ids: set[str]) -> None:
 
     Raises `SessionError` when no row is theirs, or when the copy does not hold the rows.
     """
+    with reading(database) as source:
+        source.text_factory = _Text
+        tables = dict(_tables(source))
+        rows = _rows_of(source, tables, {_Text(id.encode("utf-8", "replace")) for id in ids})
+    if not any(rows.values()):
+        raise SessionError("holds no rows of this session", where=str(database))
+    _write(target, tables, rows)
+
+
+def _write(target: Path, tables: Tables, rows: Rows) -> None:
+    """Write the rows to a new database, and read them back."""
     import sqlite3
 
-    where = str(database)
     try:
-        source = sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)
-        copy = sqlite3.connect(target)
-        try:
-            source.execute("BEGIN")  # one state of the database, whatever its client does
-            tables = dict(_tables(source))
-            rows = _rows_of(source, tables, ids)
-            if not any(rows.values()):
-                raise SessionError("holds no rows of this session", where=where)
-            for table, (create, columns) in tables.items():
+        with closing(sqlite3.connect(target)) as copy:
+            copy.text_factory = _Text
+            for table, (create, _) in tables.items():
                 copy.execute(create)
-                slots = ", ".join("?" * len(columns))
-                copy.executemany(
-                    f"INSERT INTO {_quoted(table)} VALUES ({slots})", rows[table].values()
-                )
+                for row in rows[table].values():
+                    slots = ", ".join(map(_slot, row))
+                    copy.execute(f"INSERT INTO {_quoted(table)} VALUES ({slots})", row)
             copy.commit()
             if any(_all(copy, table) != _ordered(rows[table].values()) for table in tables):
                 raise SessionError("its rows were not written as they are", where=str(target))
-        finally:
-            copy.close()
-            source.close()
     except sqlite3.Error as error:
-        raise SessionError(f"its rows cannot be copied: {error}", where=where) from None
+        raise SessionError(
+            f"its rows cannot be copied: {one_line(str(error))}", where=str(target)
+        ) from None
+
+
+class _Text(bytes):
+    """A text as the database holds it, which need be no UTF-8; other bytes are a blob."""
+
+
+def _slot(value: Any) -> str:
+    """Where a value stands in a statement: bound as bytes, a text has to be made one again."""
+    return "CAST(? AS TEXT)" if isinstance(value, _Text) else "?"
 
 
 def _tables(source: Connection) -> Iterator[tuple[str, tuple[str, list[str]]]]:
@@ -73,12 +87,12 @@ def _tables(source: Connection) -> Iterator[tuple[str, tuple[str, list[str]]]]:
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
         "ESCAPE '\\' AND sql LIKE 'CREATE TABLE%' ORDER BY name"
     )
-    for name, create in found.fetchall():
+    for name, create in [(name.decode(), create.decode()) for name, create in found]:
         info = source.execute(f"PRAGMA table_info({_quoted(name)})")
-        yield name, (create, [column for _, column, *_ in info])
+        yield name, (create, [column.decode() for _, column, *_ in info])
 
 
-def _rows_of(source: Connection, tables: Tables, ids: set[str]) -> Rows:
+def _rows_of(source: Connection, tables: Tables, ids: set[_Text]) -> Rows:
     """The rows of the sessions, with those of their sub-agents and what they refer to."""
     rows: Rows = {table: {} for table in tables}
     wanted = set(ids)
@@ -96,12 +110,13 @@ def _rows_of(source: Connection, tables: Tables, ids: set[str]) -> Rows:
     return rows
 
 
-def _ids(rows: Rows, tables: Tables) -> Iterator[str]:
+def _ids(rows: Rows, tables: Tables) -> Iterator[_Text]:
     """The ids of all sessions among the rows."""
     for table, (_, columns) in tables.items():
         if _is_of_sessions(table) and "id" in columns:
             place = columns.index("id")
-            yield from (row[place] for row in rows[table].values() if isinstance(row[place], str))
+            ids = (row[place] for row in rows[table].values())
+            yield from (id for id in ids if isinstance(id, _Text))
 
 
 def _is_of_sessions(table: str) -> bool:
@@ -120,9 +135,9 @@ def _take(
     """Take the rows in which the column has one of the values; whether any was new."""
     before = len(rows[table])
     number = "NULL" if "WITHOUT ROWID" in tables[table][0].upper() else "rowid"
-    query = f"SELECT {number}, * FROM {_quoted(table)} WHERE {_quoted(column)} = ?"
-    for value in sorted(values, key=str):
-        for key, *row in source.execute(query, (value,)):
+    query = f"SELECT {number}, * FROM {_quoted(table)} WHERE {_quoted(column)} = "
+    for value in sorted(values, key=repr):
+        for key, *row in source.execute(query + _slot(value), (value,)):
             rows[table][tuple(row) if key is None else key] = tuple(row)
     return len(rows[table]) > before
 
@@ -130,7 +145,7 @@ def _take(
 def _take_referred(source: Connection, rows: Rows, tables: Tables, table: str) -> bool:
     """Take the rows of other tables that those of this one refer to; whether any was new."""
     keys = source.execute(f"PRAGMA foreign_key_list({_quoted(table)})").fetchall()
-    declared = [(key[2], key[3], key[4] or "id") for key in keys]
+    declared = [(key[2].decode(), key[3].decode(), (key[4] or b"id").decode()) for key in keys]
     by_name = [
         (column.removesuffix("_id"), column, "id")
         for column in tables[table][1]
@@ -150,7 +165,7 @@ def _all(copy: Connection, table: str) -> list[str]:
 
 
 def _ordered(rows: Iterable[tuple[Any, ...]]) -> list[str]:
-    return sorted(map(repr, rows))
+    return sorted(repr([(type(value).__name__, value) for value in row]) for row in rows)
 
 
 def _quoted(name: str) -> str:

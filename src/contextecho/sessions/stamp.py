@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from contextecho.errors import SessionError
+from contextecho.errors import PassingError
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Stamped:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the file, in hexadecimal. Raises `SessionError` when it is not the same."""
+        """SHA-256 of the file, in hexadecimal. Raises `PassingError` when it is not the same."""
         try:
             with self.open() as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -50,7 +50,7 @@ class Stamped:
             raise unreadable(self._path, error) from None
 
     def open(self) -> BufferedReader:
-        """Open the file to load content. Raises `SessionError` when it is not the same."""
+        """Open the file to load content. Raises `PassingError` when it is not the same."""
         try:
             file = self._path.open("rb")
         except OSError as error:
@@ -61,16 +61,16 @@ class Stamped:
         return file
 
 
-def changed(path: Path) -> SessionError:
+def changed(path: Path) -> PassingError:
     """The error for a session that is not the same any more."""
-    return SessionError(
+    return PassingError(
         "the session changed while it was in use",
         where=str(path),
         todo="run the command again, or work on a copy while the client is writing",
     )
 
 
-def unreadable(path: Path, error: OSError) -> SessionError:
+def unreadable(path: Path, error: OSError) -> PassingError:
     """The error for a file that the system will not give us."""
     reason = (error.strerror or type(error).__name__).lower()
-    return SessionError(f"cannot be read: {reason}", where=str(path))
+    return PassingError(f"cannot be read: {reason}", where=str(path))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from contextecho.errors import SessionError
+from contextecho.errors import PassingError, SessionError
 from contextecho.sessions.inside import look_inside
 from contextecho.sessions.model import Kind, Session, Speaker
 from contextecho.sessions.summary import Summaries, Summary
@@ -21,21 +21,25 @@ from contextecho.sessions.summary import Summaries, Summary
 def summarise(path: Path) -> Summaries:
     """The sessions in a file; never raises."""
     inside = look_inside(path, _summary)
-    if inside.is_refused and inside.error is not None:
-        return Summaries(refusal=inside.error.what)
     if inside.format is None:
+        if isinstance(inside.error, PassingError):
+            return Summaries(refusal=inside.error.what)
         return Summaries(sub_agents=inside.sub_agents)
     if inside.error is not None:
-        return Summaries((Summary(inside.format, inside.error.what),))
+        return Summaries((_failed(inside.format, None, inside.error),))
     return Summaries(
         tuple(
-            Summary(inside.format, made.what, member)
+            _failed(inside.format, member, made)
             if isinstance(made, SessionError)
             else replace(made, member=member)
             for member, made in inside.sessions
         ),
         inside.sub_agents,
     )
+
+
+def _failed(format: str, member: str | None, error: SessionError) -> Summary:
+    return Summary(format, error.what, member, is_passing=isinstance(error, PassingError))
 
 
 def _summary(session: Session) -> Summary:

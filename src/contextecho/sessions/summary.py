@@ -27,6 +27,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     bytes: int | None = None  # of all its files, if it lies in several
     first_time: float | None = None  # of the first turn that has a time
     cwd: str | None = None  # the folder that the agent worked in
+    is_passing: bool = False  # the error may be gone the next time
 
 
 class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -39,4 +40,6 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def is_settled(self) -> bool:
         """Whether they stay what they are as long as the file does."""
-        return self.refusal is None and all(each.bytes is None for each in self.sessions)
+        return self.refusal is None and all(
+            each.bytes is None and not each.is_passing for each in self.sessions
+        )

@@ -1,21 +1,20 @@
 """OpenCode from 1.2 on: all sessions in one SQLite database.
 
-The one thing to know: the database may be in use. It is opened for reading only, a
-session is read in one transaction, and a database that nobody has open (no write-ahead
-log beside it) is opened as immutable, because SQLite would else leave files there.
-A turn is found again by its message's id, and given only if its rows are unchanged;
-that other sessions grow does not matter.
+The one thing to know: the database may be in use, and a session is read in one
+transaction. A turn is found again by its message's id, and given only if its rows are
+unchanged; that other sessions grow does not matter.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from contextecho.errors import SessionError
+from contextecho.sessions.databases import reading
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Session, Sidechain, Span
 from contextecho.sessions.placed import Placed
@@ -31,12 +30,10 @@ from contextecho.sessions.readers.opencode.stored import (
 )
 from contextecho.sessions.readers.opencode.thread import Thread, model_of
 from contextecho.sessions.stamp import changed
-from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     import sqlite3
 
-_WAIT_SECONDS: Final = 5.0  # for a client that is just writing
 _FORMS: Final[tuple[Form, ...]] = (InParts(), Whole())
 _SESSIONS: Final = ("session", "session_v2")
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
@@ -48,21 +45,60 @@ class _Database:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
         tables = {as_text(name) for (name,) in connection.execute(_TABLES)}
-        self._sessions = [table for table in _SESSIONS if table in tables]
+        columns = {table: self._columns(table) for table in _SESSIONS if table in tables}
+        self._sessions = {table: names for table, names in columns.items() if "id" in names}
         self.forms = [form for form in _FORMS if tables >= form.TABLES]
         if not self._sessions or not self.forms:
             raise SessionError("has not the tables of an OpenCode database", where=str(path))
 
-    def sessions(self) -> dict[str, dict[str, Any]]:
-        """Every session's record, by its id, as an export has it; `updated` is a time in ms."""
+    def sessions(self) -> dict[str, tuple[str, float]]:
+        """(parent's id, time of the last change in ms) of every session, by its id.
+
+        A row without an id is left out, and a session is not its own sub-agent.
+        """
         found = {}
+        for table, names in self._sessions.items():
+            wanted = (c if c in names else "NULL" for c in ("id", "parent_id", "time_updated"))
+            for row in self.connection.execute(f"SELECT {', '.join(wanted)} FROM {table}"):
+                id, parent, updated = as_text(row[0]), as_text(row[1]), row[2]
+                if id:
+                    time = updated if isinstance(updated, int | float) else 0
+                    found[id] = ("" if parent == id else parent, time)
+        return found
+
+    def session(self, id: str) -> dict[str, Any] | None:
+        """A session's record, as an export has it."""
+        found = None
         for table in self._sessions:
-            cursor = self.connection.execute(f"SELECT * FROM {table}")
+            query = f"SELECT * FROM {table} WHERE id = CAST(? AS TEXT)"
+            cursor = self.connection.execute(query, (id,))
             names = [column[0] for column in cursor.description]
             for row in cursor:
-                record = _record(dict(zip(names, row, strict=True)))
-                found[record["id"]] = record
+                found = _record(dict(zip(names, row, strict=True)))
         return found
+
+    def sub_agents(self, id: str) -> list[str]:
+        """The ids of the sessions that a session started."""
+        found: dict[str, None] = {}
+        for table, names in self._sessions.items():
+            if "parent_id" in names:
+                query = f"SELECT id FROM {table} WHERE parent_id = CAST(? AS TEXT)"
+                rows = self.connection.execute(query, (id,))
+                found |= dict.fromkeys(as_text(child) for (child,) in rows)
+        return [child for child in found if child not in ("", id)]
+
+    def nameless(self) -> int:
+        """How many rows of sessions have no id."""
+        queries = (f"SELECT count(*) FROM {t} WHERE id IS NULL OR id = ''" for t in self._sessions)
+        return sum(self.connection.execute(query).fetchone()[0] for query in queries)
+
+    def speaking(self) -> set[str]:
+        """The ids of the sessions that have a message."""
+        return {id for form in self.forms for id in form.sessions(self.connection)}
+
+    def _columns(self, table: str) -> set[str]:
+        cursor = self.connection.execute(f"SELECT * FROM {table} LIMIT 0")
+        return {column[0] for column in cursor.description}
 
     def form_of(self, session: str) -> tuple[Form, list[Any]]:
         """How the messages of a session are kept, and their ids."""
@@ -76,24 +112,24 @@ def database_members(path: Path) -> list[str]:
     Raises `SessionError` for a database without a conversation.
     """
     with _reading(path) as database:
-        sessions = database.sessions()
-        found = [
-            id
-            for id, record in sessions.items()
-            if record["parentID"] not in sessions and database.form_of(id)[1]
-        ]
+        sessions, speaking = database.sessions(), database.speaking()
+    found = [
+        id for id, (parent, _) in sessions.items() if parent not in sessions and id in speaking
+    ]
     if not found:
         raise SessionError("holds no conversation: no session has a message", where=str(path))
-    return sorted(found, key=lambda id: (-sessions[id]["updated"], id))
+    return sorted(found, key=lambda id: (-sessions[id][1], id))
 
 
 def read_database_member(path: Path, member: str) -> Session:
     """Index one session, a sub-agent's too. Raises `SessionError`."""
     with _reading(path) as database:
-        sessions = database.sessions()
-        if member not in sessions:
+        record = database.session(member)
+        if record is None:
             raise SessionError("holds no such session", where=f"{path}#{member}")
-        thread = Thread(sessions[member])
+        thread = Thread(record)
+        for _ in range(database.nameless()):
+            thread.conversation.tally.add("row of a session without an id", 0)  # before all
         form, ids = database.form_of(member)
         source = DatabaseSource(path, form)
         for number, id in enumerate(ids, 1):
@@ -103,8 +139,7 @@ def read_database_member(path: Path, member: str) -> Session:
             for _ in range(broken):
                 thread.conversation.tally.add("broken row of a part", number)
             thread.take(Placed(number, Span(number, 0), value))
-        children = [id for id, record in sessions.items() if record["parentID"] == member]
-        sidechains = [_sidechain(database, path, child) for child in children]
+        sidechains = [_sidechain(database, path, child) for child in database.sub_agents(member)]
     return thread.session(path, bytes=source.size, source=source, sidechains=sidechains)
 
 
@@ -161,51 +196,17 @@ class DatabaseSource(NumberedSource):
 @contextmanager
 def _reading(path: Path) -> Iterator[_Database]:
     """A transaction that reads. Raises `SessionError` for a database that cannot be read."""
-    import sqlite3
-
-    log = path.with_name(f"{path.name}-wal")
-    in_use = log.exists() and log.stat().st_size > 0
-    before = path.stat().st_mtime_ns
-    try:
-        with closing(_open(path, immutable=not in_use)) as connection:
-            yield _Database(connection, path)
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: of a column's name
-        raise SessionError(
-            f"cannot be read as a database: {one_line(str(error))}",
-            where=str(path),
-            todo="close the client, or give a copy of the file and of its -wal file",
-        ) from None
-    if not in_use and path.stat().st_mtime_ns != before:
-        raise changed(path)
-
-
-def _open(path: Path, *, immutable: bool) -> sqlite3.Connection:
-    """Open for reading only, in a transaction: what is read is of one moment."""
-    import sqlite3
-
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro&immutable={immutable:d}",
-        uri=True,
-        isolation_level=None,
-        timeout=_WAIT_SECONDS,
-    )
-    connection.text_factory = bytes  # what is no UTF-8 is ours to mend
-    for statement in ("PRAGMA query_only = 1", "PRAGMA trusted_schema = 0", "BEGIN"):
-        connection.execute(statement)
-    return connection
+    with reading(path) as connection:
+        yield _Database(connection, path)
 
 
 def _record(columns: Values) -> dict[str, Any]:
     """A session's row as its record; a column that a client does not have is empty."""
     named = {"id": "id", "directory": "directory", "version": "version", "parentID": "parent_id"}
     texts = {key: as_text(columns.get(column)) for key, column in named.items()}
-    updated = columns.get("time_updated")
-    revert = decode_json(as_bytes(columns.get("revert")))
-    return {
-        **texts,
-        "revert": revert,
-        "updated": updated if isinstance(updated, int | float) else 0,
-    }
+    if texts["parentID"] == texts["id"]:
+        texts["parentID"] = ""
+    return {**texts, "revert": decode_json(as_bytes(columns.get("revert")))}
 
 
 def _sidechain(database: _Database, path: Path, child: str) -> Sidechain:

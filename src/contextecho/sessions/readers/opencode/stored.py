@@ -31,6 +31,10 @@ class Form(Protocol):
         """The tables in which they are."""
         ...
 
+    def sessions(self, database: sqlite3.Connection) -> set[str]:
+        """The ids of the sessions that have a message."""
+        ...
+
     def ids(self, database: sqlite3.Connection, session: str) -> list[Any]:
         """The ids of a session's messages, in their order."""
         ...
@@ -48,6 +52,10 @@ class InParts:
     """Rows of `message` and `part`."""
 
     TABLES: Final = frozenset({"message", "part"})
+
+    def sessions(self, database: sqlite3.Connection) -> set[str]:
+        """The ids of the sessions that have a message."""
+        return _sessions_in(database, "message")
 
     def ids(self, database: sqlite3.Connection, session: str) -> list[Any]:
         """The ids of a session's messages, in their order."""
@@ -74,6 +82,10 @@ class Whole:
     """Rows of `session_message`."""
 
     TABLES: Final = frozenset({"session_message"})
+
+    def sessions(self, database: sqlite3.Connection) -> set[str]:
+        """The ids of the sessions that have a message."""
+        return _sessions_in(database, "session_message")
 
     def ids(self, database: sqlite3.Connection, session: str) -> list[Any]:
         """The ids of a session's messages, in their order."""
@@ -140,6 +152,11 @@ def _text(message: Values, key: str, *, synthetic: bool = False) -> dict[str, An
 
 def _files(message: Values, key: str) -> list[dict[str, Any]]:
     return [{"type": "file", "mime": text_in(file, "mime")} for file in objects_in(message, key)]
+
+
+def _sessions_in(database: sqlite3.Connection, table: str) -> set[str]:
+    query = f"SELECT DISTINCT session_id FROM {table} WHERE typeof(session_id) = 'text'"
+    return {as_text(id) for (id,) in database.execute(query)}
 
 
 def as_bytes(value: Any) -> bytes:
