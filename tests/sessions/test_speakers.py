@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from contextecho.sessions import Kind, Session, Speaker
@@ -243,14 +245,15 @@ def test_pictures_of_an_attached_message_are_counted(read, words: str) -> None:
 def test_a_removed_message_that_is_sent_again_is_counted_where_it_was_sent(read) -> None:
     session = read(
         user("go"),
+        assistant("a", call()),
         queue("enqueue", "wait, do this"),
         queue("remove"),
-        assistant("a"),
+        user([result("r")]),
         user("wait, do this"),
         assistant("b"),
     )
     assert human(session) == ["go", "wait, do this"]
-    assert [turn.prompt for turn in session.turns] == [1, 1, 2, 2]
+    assert [turn.prompt for turn in session.turns] == [1, 1, 1, 1, 2, 2]
 
 
 def test_the_same_words_typed_twice_are_two_prompts(read) -> None:
@@ -265,6 +268,50 @@ def test_the_same_words_typed_twice_are_two_prompts(read) -> None:
         assistant("b"),
     )
     assert human(session) == ["go", "yes", "yes"]
+
+
+def test_the_words_of_an_injected_message_typed_after_an_answer_are_another_prompt(read) -> None:
+    attached = record("attachment", attachment={"type": "queued_command", "prompt": "continue"})
+    for again in (user("continue"), attached):
+        session = read(
+            user("go"),
+            assistant(call()),
+            queue("enqueue", "continue"),
+            queue("remove"),
+            user([result("r")]),
+            assistant("done"),
+            again,
+            assistant("more"),
+        )
+        assert human(session) == ["go", "continue", "continue"]
+        assert session.prompts == 3
+
+
+def test_words_that_wait_in_the_queue_as_often_as_they_are_said_are_counted_once(read) -> None:
+    attached = record("attachment", attachment={"type": "queued_command", "prompt": "go on"})
+    session = read(
+        user("go"),
+        *[queue("enqueue", "go on")] * 3,
+        user("go on"),  # the first of the three
+        attached,  # the second
+        *[queue("remove")] * 2,  # the second, and the third, which nothing else shows
+        assistant("ok"),
+    )
+    assert [(turn.line, turn.speaker) for turn in session.turns[1:4]] == [
+        (5, Speaker.HUMAN),
+        (6, Speaker.HUMAN),
+        (8, Speaker.HUMAN),
+    ]
+    assert session.prompts == 4
+
+
+def test_many_waiting_messages_do_not_slow_down_each_record(read) -> None:
+    """It took about 9 s when each of the 4,000 records looked at all that waited."""
+    waiting = [queue("enqueue", f"later {number}") for number in range(20_000)]
+    began = time.process_time()
+    session = read(*waiting, *(user(f"now {n}") for n in range(4_000)), assistant("ok"))
+    assert time.process_time() - began < 6
+    assert session.prompts == 4_000
 
 
 def test_messages_pulled_back_or_still_waiting_are_not_said(read) -> None:

@@ -168,6 +168,8 @@ class Assembly:
         if entry.broken_off:
             self._broken_off.add(ordinal)
         self.compactions.answered()
+        if is_new:
+            self._queue.answered()
         for number, part in enumerate(entry.parts):
             if self._is_repeat(entry.message_id or ordinal, part):
                 self._tally.add("repeated content block", entry.line)
