@@ -76,6 +76,47 @@ def test_flags_and_plans_of_the_client_are_not_prompts(read) -> None:
     assert human(session) == ["typed", "sent"]
 
 
+@pytest.mark.parametrize(
+    "flags", [{"isMeta": True}, {"origin": {"kind": "task-notification"}}, {"turnCompanion": True}]
+)
+def test_a_command_that_nobody_typed_is_the_clients(read, flags: dict[str, object]) -> None:
+    text = "<command-message>x</command-message>\n<command-name>/x</command-name>"
+    session = read(user("go"), user(text, **flags), assistant("ok"))
+    assert human(session) == ["go"]
+    assert [session.text(t) for t in session.turns if t.speaker is Speaker.HARNESS] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This session is being continued from a previous conversation, why?",
+        "<task-notification> what does that mean?",
+        "[Request interrupted by user] is what I see",
+        "Warmup",
+        '{"task_id":"b1","task_type":"local_bash"}',
+    ],
+)
+def test_an_origin_settles_who_spoke_whatever_was_said(read, text: str) -> None:
+    typed = user(text, origin={"kind": "human"})
+    session = read(user("go"), assistant("ok"), typed, assistant("because"))
+    assert human(session) == ["go", text]
+    assert session.prompts == 2
+    assert not session.compactions
+    flagged = read(user("go"), typed | {"isMeta": True}, assistant("ok"))
+    assert human(flagged) == ["go"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
+        "<bash-input>git pull</bash-input>",
+    ],
+)
+def test_what_the_client_runs_itself_is_no_prompt_whatever_its_origin(read, text: str) -> None:
+    assert human(read(user("go"), user(text, origin={"kind": "human"}), assistant("ok"))) == ["go"]
+
+
 def test_a_custom_command_is_the_humans_act_and_its_body_is_not(read) -> None:
     command = (
         "<command-message>review</command-message>\n<command-name>/review</command-name>\n"

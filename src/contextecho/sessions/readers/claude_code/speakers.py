@@ -47,6 +47,11 @@ _CLIENT_TEXT = re.compile(
     )""",
     re.VERBOSE,
 )
+# What the client makes of a built-in command or a shell line, whoever its origin is.
+_RUN_BY_CLIENT = re.compile(
+    r"<(command-name|bash-input|bash-stdout|bash-stderr|local-command-[a-z]+)\b[^>]*>.*?</\1>",
+    re.DOTALL,
+)
 _REJECTION = "The user doesn't want to proceed with this tool use."
 _REASON = re.compile(
     r"(?:the user said:|provided the following reason for the rejection:)\s*(.*)", re.DOTALL
@@ -77,16 +82,22 @@ def speak(record: Record, text: str) -> tuple[Speaker, str]:
     The client's preamble in front of a human's words is left out of them; text
     that is the client's altogether is given whole.
     """
-    if record.is_compact_summary or text.startswith(CONTINUED):
+    by_human = _is_human(record)
+    settled = by_human and record.origin is not None and record.origin.kind == "human"
+    if record.is_compact_summary or (text.startswith(CONTINUED) and not settled):
         return Speaker.SUMMARISER, text
     words = strip_preamble(text)
-    if not words:
+    if not words or not by_human:
         return Speaker.HARNESS, text
     if words.startswith("<command-message>"):
         return Speaker.HUMAN, _command_line(words)
-    if _CLIENT_TEXT.match(words) or _is_task_json(words):
-        return Speaker.HARNESS, text
-    return (Speaker.HUMAN, words) if _is_human(record) else (Speaker.HARNESS, text)
+    is_clients = _RUN_BY_CLIENT.match(words) if settled else _is_marked(words)
+    return (Speaker.HARNESS, text) if is_clients else (Speaker.HUMAN, words)
+
+
+def _is_marked(words: str) -> bool:
+    """Whether the words are in a form that the client writes."""
+    return _CLIENT_TEXT.match(words) is not None or _is_task_json(words)
 
 
 def _is_human(record: Record) -> bool:
