@@ -8,6 +8,7 @@ import pytest
 
 from contextecho.sessions import Kind, Session, Speaker
 from sessions.building import assistant, call, line, queue, record, result, user
+from sessions.looking import texts
 
 
 def human(session: Session) -> list[str]:
@@ -146,23 +147,27 @@ def test_the_reason_of_a_rejection_is_the_humans(read) -> None:
         "The user doesn't want to proceed with this tool use. The tool use was rejected "
         "(eg. if it was a file edit, the new_string was NOT written to the file). "
     )
+
+    def refused(reason: str, id: str) -> dict[str, object]:
+        return result(stop + reason, id, is_error=True)
+
     session = read(
         user("go"),
         assistant(call("t1"), call("t2"), call("t3"), call("t4")),
-        user([result(stop + "To tell you how to proceed, the user said:\nask first", "t1")]),
-        user([result(stop + "STOP what you are doing and wait for the user.", "t2")]),
+        user([refused("To tell you how to proceed, the user said:\nask first", "t1")]),
+        user([refused("STOP what you are doing and wait for the user.", "t2")]),
         user(
             [
-                result(
-                    stop + "The user provided the following reason for the rejection:  no, keep it",
+                refused(
+                    "The user provided the following reason for the rejection:  no, keep it",
                     "t3",
                 )
             ]
         ),
         user(
             [
-                result(
-                    stop + "To tell you how to proceed, the user said:\n"
+                refused(
+                    "To tell you how to proceed, the user said:\n"
                     "The user wants to clarify these questions.\n  This means ...",
                     "t4",
                 )
@@ -183,7 +188,7 @@ def test_words_in_a_result_are_found_however_its_letters_are_written(read) -> No
         "The user doesn't want to proceed with this tool use. "
         "To tell you how to proceed, the user said:\nleave it"
     )
-    row = line(user([result("@")]))
+    row = line(user([result("@", is_error=True)]))
     for letter in range(3):
         escaped = plain[:letter] + f"\\u{ord(plain[letter]):04x}" + plain[letter + 1 :]
         written = escaped.replace("\n", "\\n").encode()
@@ -205,12 +210,46 @@ ANSWERED = (
 )
 
 
+STOPPED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+    "To tell you how to proceed, the user said:\nhello from a file"
+)
+
+
+def asking() -> dict[str, object]:
+    return call(name="AskUserQuestion")
+
+
+@pytest.mark.parametrize("text", [ANSWERED, STOPPED])
+@pytest.mark.parametrize("name", ["Bash", "Read", "WebFetch"])
+def test_a_tool_that_prints_the_words_of_the_client_is_no_human(read, name: str, text: str) -> None:
+    for said in (text, [{"type": "text", "text": text}]):
+        session = read(user("go"), assistant(call(name=name)), user([result(said)]))
+        assert human(session) == ["go"]
+        assert [turn.prompt for turn in session.turns] == [1, 1, 1]
+        assert texts(session, kind=Kind.TOOL_RESULT) == [text]
+
+
+def test_an_answer_without_its_call_is_known_by_its_structured_side_alone(read) -> None:
+    text = user([result(ANSWERED, "lost")])
+    assert human(read(user("go"), text, assistant("ok"))) == ["go"]
+    beside = text | {"toolUseResult": {"answers": {"Which?": "the first"}}}
+    assert human(read(user("go"), beside, assistant("ok"))) == ["go", "the first"]
+
+
+def test_what_follows_a_printed_answer_is_loaded_from_its_own_place(read) -> None:
+    beside = user([result(ANSWERED), {"type": "text", "text": "and test it"}])
+    session = read(user("go"), assistant(call()), beside, assistant("ok"))
+    assert human(session) == ["go", "and test it"]
+    assert session.prompts == 2
+
+
 @pytest.mark.parametrize(
     "opening", ["User has answered your questions", "Your questions have been answered"]
 )
 def test_answers_are_found_in_both_wordings_of_the_client(read, opening: str) -> None:
     text = f'{opening}: "Which?"="the second". You can now continue.'
-    session = read(user("go"), assistant(call()), user([result(text)]))
+    session = read(user("go"), assistant(asking()), user([result(text)]))
     assert human(session) == ["go", "the second"]
 
 
@@ -219,13 +258,23 @@ def test_answers_are_taken_from_the_structured_side(read) -> None:
         "answers": {"Which?": "the first", "Why?": "speed"},
         "annotations": {"Why?": {"notes": "really"}},
     }
-    session = read(user("go"), assistant(call()), user([result(ANSWERED)], toolUseResult=beside))
+    session = read(user("go"), assistant(asking()), user([result(ANSWERED)], toolUseResult=beside))
     assert human(session) == ["go", "the first\nspeed\nreally"]
     assert session.prompts == 2
 
 
+@pytest.mark.parametrize("odd", [{"notes": None}, {"notes": 7}, {}, None, "x"])
+def test_an_odd_note_does_not_lose_the_others(read, odd: object) -> None:
+    beside = {
+        "answers": {"Which?": "the first", "Odd?": None},
+        "annotations": {"Odd?": odd, "Which?": {"notes": "really"}},
+    }
+    session = read(user("go"), assistant(asking()), user([result(ANSWERED)], toolUseResult=beside))
+    assert human(session) == ["go", "the first\nreally"]
+
+
 def test_answers_are_taken_from_the_text_where_there_is_nothing_else(read) -> None:
-    session = read(user("go"), assistant(call()), user([result(ANSWERED)], toolUseResult="x"))
+    session = read(user("go"), assistant(asking()), user([result(ANSWERED)], toolUseResult="x"))
     assert human(session) == ["go", "the first\nspeed"]
 
 

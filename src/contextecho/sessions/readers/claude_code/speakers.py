@@ -17,13 +17,14 @@ Decisions, where one could choose otherwise:
 from __future__ import annotations
 
 import re
-from typing import Final
-
-import msgspec
+from typing import Any, Final
 
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Speaker
 from contextecho.sessions.readers.claude_code.records import Record
+
+ASKING: Final = "AskUserQuestion"
+"""The tool that puts the model's questions to the human."""
 
 CONTINUED: Final = "This session is being continued from a previous conversation"
 
@@ -63,17 +64,6 @@ _CLARIFY = "The user wants to clarify these questions."  # the client's words, n
 _ANSWERED = ("User has answered your questions:", "Your questions have been answered:")
 _MARKS: Final = tuple(b'"' + mark[:8].encode() for mark in (_REJECTION, *_ANSWERED))
 _ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now)', re.DOTALL)
-
-
-class _Note(msgspec.Struct):
-    notes: str = ""
-
-
-class _Answers(msgspec.Struct):
-    """The structured side of answered questions: choices, and remarks beside them."""
-
-    answers: dict[str, str] = {}
-    annotations: dict[str, _Note] = {}
 
 
 def speak(record: Record, text: str) -> tuple[Speaker, str]:
@@ -126,13 +116,19 @@ def may_hold_words(head: bytes) -> bool:
     return head.startswith(_MARKS) or b"\\u" in head
 
 
-def words_in_result(record: Record, result: str) -> str:
-    """What the human said inside a tool result: a reason for refusing, or answers. Else ""."""
-    if result.startswith(_REJECTION):
-        return _reason(result)
+def words_in_result(record: Record, result: str, *, is_error: bool) -> tuple[str, bool]:
+    """What the human said inside a tool result: a reason for refusing, or answers. Else "".
+
+    And whether the record by itself shows that it is so. It does not where answers stand in
+    the text alone, which any tool may print: then the call tells (`ASKING`).
+    """
+    if is_error and result.startswith(_REJECTION):
+        return _reason(result), True
     if result.startswith(_ANSWERED):
-        return "\n".join(_answers(record, result))
-    return ""
+        given = _given(record)
+        said = given or dict.fromkeys(_ANSWER.findall(result))
+        return "\n".join(answer.strip() for answer in said if answer.strip()), bool(given)
+    return "", False
 
 
 def _command_line(markup: str) -> str:
@@ -150,15 +146,16 @@ def _reason(result: str) -> str:
     return _REJECTION_NOTE.sub("", found.group(1)).strip()
 
 
-def _answers(record: Record, result: str) -> list[str]:
-    """The answers, from the structured side where it is readable, else from the text."""
-    try:
-        said = msgspec.json.decode(record.tool_use_result, type=_Answers)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        said = _Answers()
-    given = [*said.answers.values(), *(note.notes for note in said.annotations.values())]
-    distinct = dict.fromkeys(given or _ANSWER.findall(result))
-    return [answer.strip() for answer in distinct if answer.strip()]
+def _given(record: Record) -> dict[str, None]:
+    """Choices, then remarks beside them, each once, from the structured side of a result."""
+    beside = _fields(decode_json(record.tool_use_result))
+    notes = (_fields(about).get("notes") for about in _fields(beside.get("annotations")).values())
+    said = (*_fields(beside.get("answers")).values(), *notes)
+    return dict.fromkeys(each for each in said if isinstance(each, str))
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _is_task_json(words: str) -> bool:
