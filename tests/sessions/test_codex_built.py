@@ -15,6 +15,7 @@ from sessions.codex_lines import (
     answer,
     call,
     context,
+    entry,
     event,
     given,
     item,
@@ -77,6 +78,37 @@ def test_what_no_event_says_was_typed_by_nobody(tmp_path: Path) -> None:
 def test_a_short_prompt_does_not_swallow_what_the_client_wrote(tmp_path: Path) -> None:
     lines = [meta(), typed("work"), given(ENVIRONMENT), answer("Done.")]
     assert ("user", "harness", ENVIRONMENT) in said(read(tmp_path, *lines))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# AGENTS.md instructions: please rewrite",
+        "<skill> is which tag?",
+        "Warning: apply_patch was requested via exec_command. Why?",
+        "# Files mentioned by the user: how do I add one?",
+    ],
+)
+@pytest.mark.parametrize("event_first", [True, False])
+def test_an_event_settles_who_spoke_whatever_was_said(
+    tmp_path: Path, text: str, event_first: bool
+) -> None:
+    lines = typed(text)[:: -1 if event_first else 1]
+    session = read(tmp_path, meta(), *lines, answer("Done."))
+    assert said(session) == [("user", "human", text), ("assistant", "model", "Done.")]
+    assert session.prompts == 1
+
+
+def test_events_of_first_clients_name_what_the_client_wrote(tmp_path: Path) -> None:
+    told = [
+        entry("event_msg", {"type": "user_message", "message": text, "kind": kind})
+        for text, kind in ((ENVIRONMENT, "environment_context"), ("go", "plain"))
+    ]
+    lines = [meta(), *told, answer("Done.")]
+    assert said(read(tmp_path, *lines))[:2] == [
+        ("user", "harness", ENVIRONMENT),
+        ("user", "human", "go"),
+    ]
 
 
 def test_the_newest_clients_write_typed_messages_as_items(tmp_path: Path) -> None:

@@ -164,9 +164,9 @@ def test_kept_messages_that_are_not_in_the_file_are_counted(read, metadata: Any)
 def test_turns_taken_back_move_the_summary_with_them(read) -> None:
     session = read(
         user("a"),
+        assistant("b"),
         queue("enqueue", "x"),
         queue("remove"),
-        assistant("b"),
         boundary(),
         user(SUMMARY, isCompactSummary=True),
         user("x"),

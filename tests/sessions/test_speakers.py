@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from contextecho.sessions import Kind, Session, Speaker
 from sessions.building import assistant, call, line, queue, record, result, user
+from sessions.looking import texts
 
 
 def human(session: Session) -> list[str]:
@@ -74,6 +77,47 @@ def test_flags_and_plans_of_the_client_are_not_prompts(read) -> None:
     assert human(session) == ["typed", "sent"]
 
 
+@pytest.mark.parametrize(
+    "flags", [{"isMeta": True}, {"origin": {"kind": "task-notification"}}, {"turnCompanion": True}]
+)
+def test_a_command_that_nobody_typed_is_the_clients(read, flags: dict[str, object]) -> None:
+    text = "<command-message>x</command-message>\n<command-name>/x</command-name>"
+    session = read(user("go"), user(text, **flags), assistant("ok"))
+    assert human(session) == ["go"]
+    assert [session.text(t) for t in session.turns if t.speaker is Speaker.HARNESS] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This session is being continued from a previous conversation, why?",
+        "<task-notification> what does that mean?",
+        "[Request interrupted by user] is what I see",
+        "Warmup",
+        '{"task_id":"b1","task_type":"local_bash"}',
+    ],
+)
+def test_an_origin_settles_who_spoke_whatever_was_said(read, text: str) -> None:
+    typed = user(text, origin={"kind": "human"})
+    session = read(user("go"), assistant("ok"), typed, assistant("because"))
+    assert human(session) == ["go", text]
+    assert session.prompts == 2
+    assert not session.compactions
+    flagged = read(user("go"), typed | {"isMeta": True}, assistant("ok"))
+    assert human(flagged) == ["go"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
+        "<bash-input>git pull</bash-input>",
+    ],
+)
+def test_what_the_client_runs_itself_is_no_prompt_whatever_its_origin(read, text: str) -> None:
+    assert human(read(user("go"), user(text, origin={"kind": "human"}), assistant("ok"))) == ["go"]
+
+
 def test_a_custom_command_is_the_humans_act_and_its_body_is_not(read) -> None:
     command = (
         "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
@@ -103,23 +147,27 @@ def test_the_reason_of_a_rejection_is_the_humans(read) -> None:
         "The user doesn't want to proceed with this tool use. The tool use was rejected "
         "(eg. if it was a file edit, the new_string was NOT written to the file). "
     )
+
+    def refused(reason: str, id: str) -> dict[str, object]:
+        return result(stop + reason, id, is_error=True)
+
     session = read(
         user("go"),
         assistant(call("t1"), call("t2"), call("t3"), call("t4")),
-        user([result(stop + "To tell you how to proceed, the user said:\nask first", "t1")]),
-        user([result(stop + "STOP what you are doing and wait for the user.", "t2")]),
+        user([refused("To tell you how to proceed, the user said:\nask first", "t1")]),
+        user([refused("STOP what you are doing and wait for the user.", "t2")]),
         user(
             [
-                result(
-                    stop + "The user provided the following reason for the rejection:  no, keep it",
+                refused(
+                    "The user provided the following reason for the rejection:  no, keep it",
                     "t3",
                 )
             ]
         ),
         user(
             [
-                result(
-                    stop + "To tell you how to proceed, the user said:\n"
+                refused(
+                    "To tell you how to proceed, the user said:\n"
                     "The user wants to clarify these questions.\n  This means ...",
                     "t4",
                 )
@@ -140,7 +188,7 @@ def test_words_in_a_result_are_found_however_its_letters_are_written(read) -> No
         "The user doesn't want to proceed with this tool use. "
         "To tell you how to proceed, the user said:\nleave it"
     )
-    row = line(user([result("@")]))
+    row = line(user([result("@", is_error=True)]))
     for letter in range(3):
         escaped = plain[:letter] + f"\\u{ord(plain[letter]):04x}" + plain[letter + 1 :]
         written = escaped.replace("\n", "\\n").encode()
@@ -162,12 +210,46 @@ ANSWERED = (
 )
 
 
+STOPPED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. "
+    "To tell you how to proceed, the user said:\nhello from a file"
+)
+
+
+def asking() -> dict[str, object]:
+    return call(name="AskUserQuestion")
+
+
+@pytest.mark.parametrize("text", [ANSWERED, STOPPED])
+@pytest.mark.parametrize("name", ["Bash", "Read", "WebFetch"])
+def test_a_tool_that_prints_the_words_of_the_client_is_no_human(read, name: str, text: str) -> None:
+    for said in (text, [{"type": "text", "text": text}]):
+        session = read(user("go"), assistant(call(name=name)), user([result(said)]))
+        assert human(session) == ["go"]
+        assert [turn.prompt for turn in session.turns] == [1, 1, 1]
+        assert texts(session, kind=Kind.TOOL_RESULT) == [text]
+
+
+def test_an_answer_without_its_call_is_known_by_its_structured_side_alone(read) -> None:
+    text = user([result(ANSWERED, "lost")])
+    assert human(read(user("go"), text, assistant("ok"))) == ["go"]
+    beside = text | {"toolUseResult": {"answers": {"Which?": "the first"}}}
+    assert human(read(user("go"), beside, assistant("ok"))) == ["go", "the first"]
+
+
+def test_what_follows_a_printed_answer_is_loaded_from_its_own_place(read) -> None:
+    beside = user([result(ANSWERED), {"type": "text", "text": "and test it"}])
+    session = read(user("go"), assistant(call()), beside, assistant("ok"))
+    assert human(session) == ["go", "and test it"]
+    assert session.prompts == 2
+
+
 @pytest.mark.parametrize(
     "opening", ["User has answered your questions", "Your questions have been answered"]
 )
 def test_answers_are_found_in_both_wordings_of_the_client(read, opening: str) -> None:
     text = f'{opening}: "Which?"="the second". You can now continue.'
-    session = read(user("go"), assistant(call()), user([result(text)]))
+    session = read(user("go"), assistant(asking()), user([result(text)]))
     assert human(session) == ["go", "the second"]
 
 
@@ -176,13 +258,23 @@ def test_answers_are_taken_from_the_structured_side(read) -> None:
         "answers": {"Which?": "the first", "Why?": "speed"},
         "annotations": {"Why?": {"notes": "really"}},
     }
-    session = read(user("go"), assistant(call()), user([result(ANSWERED)], toolUseResult=beside))
+    session = read(user("go"), assistant(asking()), user([result(ANSWERED)], toolUseResult=beside))
     assert human(session) == ["go", "the first\nspeed\nreally"]
     assert session.prompts == 2
 
 
+@pytest.mark.parametrize("odd", [{"notes": None}, {"notes": 7}, {}, None, "x"])
+def test_an_odd_note_does_not_lose_the_others(read, odd: object) -> None:
+    beside = {
+        "answers": {"Which?": "the first", "Odd?": None},
+        "annotations": {"Odd?": odd, "Which?": {"notes": "really"}},
+    }
+    session = read(user("go"), assistant(asking()), user([result(ANSWERED)], toolUseResult=beside))
+    assert human(session) == ["go", "the first\nreally"]
+
+
 def test_answers_are_taken_from_the_text_where_there_is_nothing_else(read) -> None:
-    session = read(user("go"), assistant(call()), user([result(ANSWERED)], toolUseResult="x"))
+    session = read(user("go"), assistant(asking()), user([result(ANSWERED)], toolUseResult="x"))
     assert human(session) == ["go", "the first\nspeed"]
 
 
@@ -243,14 +335,15 @@ def test_pictures_of_an_attached_message_are_counted(read, words: str) -> None:
 def test_a_removed_message_that_is_sent_again_is_counted_where_it_was_sent(read) -> None:
     session = read(
         user("go"),
+        assistant("a", call()),
         queue("enqueue", "wait, do this"),
         queue("remove"),
-        assistant("a"),
+        user([result("r")]),
         user("wait, do this"),
         assistant("b"),
     )
     assert human(session) == ["go", "wait, do this"]
-    assert [turn.prompt for turn in session.turns] == [1, 1, 2, 2]
+    assert [turn.prompt for turn in session.turns] == [1, 1, 1, 1, 2, 2]
 
 
 def test_the_same_words_typed_twice_are_two_prompts(read) -> None:
@@ -265,6 +358,50 @@ def test_the_same_words_typed_twice_are_two_prompts(read) -> None:
         assistant("b"),
     )
     assert human(session) == ["go", "yes", "yes"]
+
+
+def test_the_words_of_an_injected_message_typed_after_an_answer_are_another_prompt(read) -> None:
+    attached = record("attachment", attachment={"type": "queued_command", "prompt": "continue"})
+    for again in (user("continue"), attached):
+        session = read(
+            user("go"),
+            assistant(call()),
+            queue("enqueue", "continue"),
+            queue("remove"),
+            user([result("r")]),
+            assistant("done"),
+            again,
+            assistant("more"),
+        )
+        assert human(session) == ["go", "continue", "continue"]
+        assert session.prompts == 3
+
+
+def test_words_that_wait_in_the_queue_as_often_as_they_are_said_are_counted_once(read) -> None:
+    attached = record("attachment", attachment={"type": "queued_command", "prompt": "go on"})
+    session = read(
+        user("go"),
+        *[queue("enqueue", "go on")] * 3,
+        user("go on"),  # the first of the three
+        attached,  # the second
+        *[queue("remove")] * 2,  # the second, and the third, which nothing else shows
+        assistant("ok"),
+    )
+    assert [(turn.line, turn.speaker) for turn in session.turns[1:4]] == [
+        (5, Speaker.HUMAN),
+        (6, Speaker.HUMAN),
+        (8, Speaker.HUMAN),
+    ]
+    assert session.prompts == 4
+
+
+def test_many_waiting_messages_do_not_slow_down_each_record(read) -> None:
+    """It took about 9 s when each of the 4,000 records looked at all that waited."""
+    waiting = [queue("enqueue", f"later {number}") for number in range(20_000)]
+    began = time.process_time()
+    session = read(*waiting, *(user(f"now {n}") for n in range(4_000)), assistant("ok"))
+    assert time.process_time() - began < 6
+    assert session.prompts == 4_000
 
 
 def test_messages_pulled_back_or_still_waiting_are_not_said(read) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from codecs import BOM_UTF8
 from pathlib import Path
@@ -333,3 +334,25 @@ def test_a_result_with_bytes_that_are_no_text_is_shown_with_marks_for_them(read)
     session = read(user("a"), assistant(call()), rows)
     assert texts(session)[2] == "a\ufffdc"
     assert session.skipped == ()
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        pytest.param(b'{"type":"a","b":[' * 900 + b"1," * 200_000, id="nested beginnings"),
+        pytest.param(b"{}" * 200_000, id="glued objects"),
+    ],
+)
+def test_a_long_broken_line_costs_no_more_than_its_length(read, tail: bytes) -> None:
+    """12 s and 16 s each when every beginning, or every record, cost the whole line."""
+    began = time.process_time()
+    session = read(user("go"), assistant("ok"), tail + b"\n")
+    assert time.process_time() - began < 6
+    assert session.prompts == 1
+
+
+def test_records_glued_behind_letters_of_several_bytes_are_found_by_their_bytes(read) -> None:
+    first, second = user("gr\u00fc\u00df dich \U0001f600"), user("\u65e5\u672c")
+    glued = line(first).rstrip() + b"7" + line(second).rstrip() + b'{"cut": "\xff'
+    session = read(glued + line(user("last")), assistant("ok"))
+    assert texts(session) == ["gr\u00fc\u00df dich \U0001f600", "\u65e5\u672c", "last", "ok"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ BROKEN: Final = object()
 """Stands for bytes that hold no JSON value (`None` is a value)."""
 
 _MOST_STARTS: Final = 1000
+_MOST_PASSES: Final = 8  # over a broken line in search of a record: deeper than records nest
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
 _NULS = re.compile(rb"\x00+")
 _decode = msgspec.json.Decoder().decode
@@ -120,21 +122,22 @@ def _records_in(
 ) -> Iterator[tuple[int, bytes]]:
     """Whole records at the head of `piece`, then the one that a stub hides."""
     text = piece.decode("utf-8", "surrogateescape")
-    position = 0
+    position = reached = 0  # characters; `base` goes along, in bytes
     while (found := value_at(text, position)) is not None:
         value, end = found
         if isinstance(value, dict):
-            yield _slice(text, position, end, base)
+            base += len(_encoded(text[reached:position]))
+            reached = position
+            yield base, _encoded(text[position:end])
         position = end
     hidden = _last_record(text, position, is_record, keys)
     if hidden is not None:
-        yield _slice(text, hidden, len(text), base)
+        yield base + len(_encoded(text[reached:hidden])), _encoded(text[hidden:])
 
 
-def _slice(text: str, start: int, end: int, base: int) -> tuple[int, bytes]:
-    """Byte offset and bytes of `text[start:end]`."""
-    offset = len(text[:start].encode("utf-8", "surrogateescape"))
-    return base + offset, text[start:end].encode("utf-8", "surrogateescape")
+def _encoded(text: str) -> bytes:
+    """The bytes that a piece of a line was decoded from."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def value_at(text: str, position: int) -> tuple[Any, int] | None:
@@ -151,12 +154,18 @@ def _last_record(
     """Where the last record begins that reaches to the end of `text`.
 
     Tried from the end, so that each attempt costs only the value it begins; a
-    line made of nothing but beginnings is given up.
+    line made of nothing but beginnings is given up, by their number and by what
+    they cost together.
     """
     end = len(text.rstrip())
     begins = re.compile(rf'\{{\s*"(?:{"|".join(map(re.escape, keys))})"')
-    for match in reversed(list(begins.finditer(text, start + 1))[-_MOST_STARTS:]):
-        found = value_at(text, match.start())
+    starts = deque((m.start() for m in begins.finditer(text, start + 1)), _MOST_STARTS)
+    budget = _MOST_PASSES * len(text)
+    while starts and budget > 0:
+        begin = starts.pop()
+        found = value_at(text, begin)
         if found is not None and found[1] == end and is_record(found[0]):
-            return match.start()
+            return begin
+        # Where an attempt failed may lie far behind what it looked at.
+        budget -= (len(text) if found is None else found[1]) - begin
     return None

@@ -168,6 +168,8 @@ class Assembly:
         if entry.broken_off:
             self._broken_off.add(ordinal)
         self.compactions.answered()
+        if is_new:
+            self._queue.answered()
         for number, part in enumerate(entry.parts):
             if self._is_repeat(entry.message_id or ordinal, part):
                 self._tally.add("repeated content block", entry.line)
@@ -182,7 +184,13 @@ class Assembly:
 
     def _add_user(self, entry: Entry) -> None:
         is_prompt = has_result = False
-        for part in entry.parts:
+        printed: set[int] = set()  # numbers of parts that no human said
+        for number, part in enumerate(entry.parts):
+            if part.quoted and part.tool:
+                if self._tool_called(entry.parts[number - 1]) != part.tool:
+                    printed.add(number)
+                    continue
+                part.tool = None
             is_prompt |= part.speaker is HUMAN
             has_result |= part.kind is RESULT
         # Words inside a tool result never fork the conversation: only a typed prompt does.
@@ -192,6 +200,8 @@ class Assembly:
         ordinal = self._new_ordinal()
         summarised = False
         for number, part in enumerate(entry.parts):
+            if number in printed:
+                continue
             if part.kind is RESULT and part.call_id:
                 call = self._open_calls.pop(part.call_id, None)
                 if call is not None:
@@ -202,6 +212,10 @@ class Assembly:
             elif part.kind is Kind.USER:
                 self._queue.appeared(part.text)
             self._append(entry, part, _span(entry, number), ordinal, None)
+
+    def _tool_called(self, result: Part) -> str | None:
+        """The tool whose call this answers, if it has no other result yet."""
+        return self._open_calls.get(result.call_id or "", ("", None))[1]
 
     def _add_queue_operation(self, entry: Entry) -> None:
         match entry.operation:

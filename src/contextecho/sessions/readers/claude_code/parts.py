@@ -20,6 +20,7 @@ from contextecho.sessions.readers.claude_code.records import (
     decode_blocks,
 )
 from contextecho.sessions.readers.claude_code.speakers import (
+    ASKING,
     may_hold_words,
     speak,
     words_in_result,
@@ -51,7 +52,7 @@ class Part(Struct, array_like=True, gc=False):
     speaker: Speaker
     text: str = ""
     written: memoryview | None = None  # in the file: a call's arguments, a result of one string
-    tool: str | None = None
+    tool: str | None = None  # of quoted words: the one whose call alone makes them the human's
     call_id: str | None = None
     is_error: bool = False
     images: int = 0
@@ -135,7 +136,7 @@ def _user_parts(record: Record, message: Message, unknown: list[str]) -> list[Pa
 def _with_pictures(parts: list[Part], pictures: int) -> list[Part]:
     """The parts, with pictures as the human's: counted with the first words, else by themselves."""
     if pictures:
-        words = next((part for part in parts if part.speaker is HUMAN), None)
+        words = next((part for part in parts if part.speaker is HUMAN and not part.tool), None)
         if words is None:
             words = Part(Kind.USER, HUMAN)
             parts.append(words)
@@ -161,9 +162,10 @@ def _result_parts(record: Record, block: Block) -> list[Part]:
         text = written_text(written) if may_hold_words(head) else ""
     else:
         text = result.text = _joined(block.content, result)
-    if words := words_in_result(record, text):
-        return [result, Part(Kind.USER, HUMAN, words, quoted=True)]
-    return [result]
+    words, is_certain = words_in_result(record, text, is_error=result.is_error)
+    if not words:
+        return [result]
+    return [result, Part(Kind.USER, HUMAN, words, tool=None if is_certain else ASKING, quoted=True)]
 
 
 def written_text(written: memoryview) -> str:

@@ -5,7 +5,8 @@ the model in the middle of its work, and in older files its only trace is the
 `enqueue` record. One taken out by `dequeue` follows as an ordinary user record,
 and newer clients also attach the injected ones (`queued_command`), so a message
 is counted where its text appears in the conversation, else where it was removed,
-and never twice.
+and never twice. Once the model has begun another message, the text typed again is
+another message.
 """
 
 from __future__ import annotations
@@ -25,20 +26,26 @@ class Queued:
         self.text = entry.parts[0].text if entry.parts else ""
         self.by_human = bool(entry.parts) and entry.parts[0].speaker is Speaker.HUMAN
         self.delivered = False  # already seen as an attachment
+        self.waits = True
 
 
 class MessageQueue:
     """The client's queue, replayed from its operations."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Queued] = deque()
+        self._waiting: deque[Queued] = deque()  # those that have left may stand in it still
+        # By their texts, so that no text costs more than another while many wait.
+        self._to_appear: dict[str, deque[Queued]] = {}
+        self._to_attach: dict[str, deque[Queued]] = {}
         self._announced: Counter[str] = Counter()  # dequeued: a user record must follow
-        self._injected: dict[str, list[int]] = {}  # text -> turns made from removed messages
+        self._injected: dict[str, deque[int]] = {}  # text -> turns made from removed messages
         self.retracted: set[int] = set()  # turns whose message turned up elsewhere after all
 
     def enqueue(self, message: Queued) -> None:
         """A message was typed or a notice arrived."""
         self._waiting.append(message)
+        for waiting in (self._to_appear, self._to_attach):
+            waiting.setdefault(message.text, deque()).append(message)
 
     def dequeue(self) -> None:
         """The first message leaves the queue; it follows as a user record."""
@@ -53,33 +60,50 @@ class MessageQueue:
     def clear(self) -> None:
         """All messages went back into the input box."""
         self._waiting.clear()
+        self._to_appear.clear()
+        self._to_attach.clear()
 
     def injected(self, text: str, turn: int) -> None:
         """Turn number `turn` was made from a removed message."""
-        self._injected.setdefault(text, []).append(turn)
+        self._injected.setdefault(text, deque()).append(turn)
+
+    def answered(self) -> None:
+        """The model began another message: what was injected before has had its place."""
+        if self._injected:
+            self._injected.clear()
 
     def appeared(self, text: str) -> None:
         """The text stands in a user record: it is not counted a second time."""
         if self._announced[text]:
             self._announced[text] -= 1
-            return
-        for message in self._waiting:
-            if message.text == text:
-                self._waiting.remove(message)
-                return
-        if turns := self._injected.get(text):
-            self.retracted.add(turns.pop(0))
+        elif message := _first_waiting(self._to_appear, text):
+            message.waits = False
+        elif turns := self._injected.get(text):
+            self.retracted.add(turns.popleft())
 
     def attached(self, text: str) -> bool:
         """The text stands in an attachment; whether it is new and must be counted there."""
-        if self._injected.get(text):
-            self._injected[text].pop(0)
+        if turns := self._injected.get(text):
+            turns.popleft()
             return False
-        for message in self._waiting:
-            if message.text == text and not message.delivered:
-                message.delivered = True
-                break
+        if message := _first_waiting(self._to_attach, text):
+            message.delivered = True
         return True
 
     def _take(self) -> Queued | None:
-        return self._waiting.popleft() if self._waiting else None
+        while self._waiting:
+            message = self._waiting.popleft()
+            if message.waits:
+                message.waits = False
+                return message
+        return None
+
+
+def _first_waiting(waiting: dict[str, deque[Queued]], text: str) -> Queued | None:
+    """Take out the first message of this text that has not left the queue."""
+    messages = waiting.get(text)
+    while messages:
+        message = messages.popleft()
+        if message.waits:
+            return message
+    return None

@@ -17,13 +17,14 @@ Decisions, where one could choose otherwise:
 from __future__ import annotations
 
 import re
-from typing import Final
-
-import msgspec
+from typing import Any, Final
 
 from contextecho.sessions.jsontext import decode_json
 from contextecho.sessions.model import Speaker
 from contextecho.sessions.readers.claude_code.records import Record
+
+ASKING: Final = "AskUserQuestion"
+"""The tool that puts the model's questions to the human."""
 
 CONTINUED: Final = "This session is being continued from a previous conversation"
 
@@ -47,6 +48,11 @@ _CLIENT_TEXT = re.compile(
     )""",
     re.VERBOSE,
 )
+# What the client makes of a built-in command or a shell line, whoever its origin is.
+_RUN_BY_CLIENT = re.compile(
+    r"<(command-name|bash-input|bash-stdout|bash-stderr|local-command-[a-z]+)\b[^>]*>.*?</\1>",
+    re.DOTALL,
+)
 _REJECTION = "The user doesn't want to proceed with this tool use."
 _REASON = re.compile(
     r"(?:the user said:|provided the following reason for the rejection:)\s*(.*)", re.DOTALL
@@ -60,33 +66,28 @@ _MARKS: Final = tuple(b'"' + mark[:8].encode() for mark in (_REJECTION, *_ANSWER
 _ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now)', re.DOTALL)
 
 
-class _Note(msgspec.Struct):
-    notes: str = ""
-
-
-class _Answers(msgspec.Struct):
-    """The structured side of answered questions: choices, and remarks beside them."""
-
-    answers: dict[str, str] = {}
-    annotations: dict[str, _Note] = {}
-
-
 def speak(record: Record, text: str) -> tuple[Speaker, str]:
     """Who wrote this text of a user record, and the words that are theirs.
 
     The client's preamble in front of a human's words is left out of them; text
     that is the client's altogether is given whole.
     """
-    if record.is_compact_summary or text.startswith(CONTINUED):
+    by_human = _is_human(record)
+    settled = by_human and record.origin is not None and record.origin.kind == "human"
+    if record.is_compact_summary or (text.startswith(CONTINUED) and not settled):
         return Speaker.SUMMARISER, text
     words = strip_preamble(text)
-    if not words:
+    if not words or not by_human:
         return Speaker.HARNESS, text
     if words.startswith("<command-message>"):
         return Speaker.HUMAN, _command_line(words)
-    if _CLIENT_TEXT.match(words) or _is_task_json(words):
-        return Speaker.HARNESS, text
-    return (Speaker.HUMAN, words) if _is_human(record) else (Speaker.HARNESS, text)
+    is_clients = _RUN_BY_CLIENT.match(words) if settled else _is_marked(words)
+    return (Speaker.HARNESS, text) if is_clients else (Speaker.HUMAN, words)
+
+
+def _is_marked(words: str) -> bool:
+    """Whether the words are in a form that the client writes."""
+    return _CLIENT_TEXT.match(words) is not None or _is_task_json(words)
 
 
 def _is_human(record: Record) -> bool:
@@ -115,13 +116,19 @@ def may_hold_words(head: bytes) -> bool:
     return head.startswith(_MARKS) or b"\\u" in head
 
 
-def words_in_result(record: Record, result: str) -> str:
-    """What the human said inside a tool result: a reason for refusing, or answers. Else ""."""
-    if result.startswith(_REJECTION):
-        return _reason(result)
+def words_in_result(record: Record, result: str, *, is_error: bool) -> tuple[str, bool]:
+    """What the human said inside a tool result: a reason for refusing, or answers. Else "".
+
+    And whether the record by itself shows that it is so. It does not where answers stand in
+    the text alone, which any tool may print: then the call tells (`ASKING`).
+    """
+    if is_error and result.startswith(_REJECTION):
+        return _reason(result), True
     if result.startswith(_ANSWERED):
-        return "\n".join(_answers(record, result))
-    return ""
+        given = _given(record)
+        said = given or dict.fromkeys(_ANSWER.findall(result))
+        return "\n".join(answer.strip() for answer in said if answer.strip()), bool(given)
+    return "", False
 
 
 def _command_line(markup: str) -> str:
@@ -139,15 +146,16 @@ def _reason(result: str) -> str:
     return _REJECTION_NOTE.sub("", found.group(1)).strip()
 
 
-def _answers(record: Record, result: str) -> list[str]:
-    """The answers, from the structured side where it is readable, else from the text."""
-    try:
-        said = msgspec.json.decode(record.tool_use_result, type=_Answers)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        said = _Answers()
-    given = [*said.answers.values(), *(note.notes for note in said.annotations.values())]
-    distinct = dict.fromkeys(given or _ANSWER.findall(result))
-    return [answer.strip() for answer in distinct if answer.strip()]
+def _given(record: Record) -> dict[str, None]:
+    """Choices, then remarks beside them, each once, from the structured side of a result."""
+    beside = _fields(decode_json(record.tool_use_result))
+    notes = (_fields(about).get("notes") for about in _fields(beside.get("annotations")).values())
+    said = (*_fields(beside.get("answers")).values(), *notes)
+    return dict.fromkeys(each for each in said if isinstance(each, str))
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _is_task_json(words: str) -> bool:

@@ -51,6 +51,27 @@ def split(text: str) -> Iterator[tuple[str, bool]]:
         start = _next(text, after)
 
 
+def split_typed(text: str) -> Iterator[tuple[str, bool]]:
+    """The same for a text that was typed: whatever its marks, only an editor's context is not."""
+    start = _next(text, 0)
+    has_context = text[start : start + _LONGEST_MARK].lower().startswith(_AHEAD)
+    at = text.find(REQUEST, start) if has_context else -1
+    if at >= 0:
+        yield text[start : at + len(REQUEST)], True
+        start = _next(text, at + len(REQUEST))
+    if start < len(text):
+        yield text[start:].rstrip(), False
+
+
+def is_open(text: str) -> bool:
+    """Whether the client's block that begins a text has no end of its own: it may be no block."""
+    head = text[:_LONGEST_MARK].lower()
+    if head.startswith(_INSTRUCTIONS):
+        return not _closed(text, 0, _END_OF_INSTRUCTIONS)
+    tag = _TAG.match(text)
+    return not _closed(text, 0, f"</{tag[1]}") if tag else True
+
+
 def is_picture_label(text: str) -> bool:
     """Whether this block only says that a picture stands beside it."""
     return len(text) <= _LONGEST_LABEL and _PICTURE_LABEL.fullmatch(text) is not None
@@ -84,5 +105,10 @@ def _end_of_injected(text: str, start: int) -> int:
 
 def _after(text: str, start: int, close: str) -> int:
     """Where the closing tag that begins like this ends; without one, the end of the text."""
+    return _closed(text, start, close) or len(text)
+
+
+def _closed(text: str, start: int, close: str) -> int:
+    """Where the closing tag that begins like this ends; 0 without one."""
     found = re.compile(re.escape(close) + "[^>]{0,256}>", re.IGNORECASE).search(text, start)
-    return found.end() if found else len(text)
+    return found.end() if found else 0

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Message, Piece
+from contextecho.sessions.readers.codex.fragments import is_open
 from contextecho.sessions.readers.codex.pieces import HARNESS, HUMAN
 from contextecho.sessions.tally import Tally
 
@@ -44,7 +45,7 @@ class Hearing:
             message = self._without(message, text)
         if len(self._waiting) == _MOST_WAITING:
             self._release(1)
-        if self._waiting or any(piece and piece.speaker is HUMAN for piece in message.pieces):
+        if self._waiting or any(piece and _may_be_typed(piece) for piece in message.pieces):
             self._waiting.append(message)
         else:
             self._say(message, "")
@@ -87,6 +88,10 @@ class Hearing:
 
     def _spoken(self, message: Message) -> Message:
         return message if self.by_human else _by_client(message)
+
+
+def _may_be_typed(piece: Piece) -> bool:
+    return piece.speaker is HUMAN or is_open(piece.text)
 
 
 def _by_client(message: Message) -> Message:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
-from contextecho.sessions.readers.codex.fragments import is_picture_label, split
+from contextecho.sessions.readers.codex.fragments import is_picture_label, split, split_typed
 from contextecho.sessions.readers.codex.records import Block, Payload, Record
 
 # Looked up once: a member costs more to find in its enum class than a piece does to make.
@@ -33,6 +33,7 @@ _FINAL: Final = {"commentary": False, "final_answer": True}
 _TEXTS: Final = frozenset({"", "text", "input_text", "output_text", "summary_text", "Text"})
 _THOUGHTS: Final = frozenset({"summary_text", "reasoning_text", "text"})
 _PICTURES: Final = frozenset({"input_image", "image", "local_image", "localImage", "input_file"})
+_CLIENTS_KINDS: Final = ("environment_context", "user_instructions")  # events of first clients
 _KNOWN: Final = _TEXTS | _THOUGHTS | _PICTURES | {"encrypted_content", "input_audio"}
 _EXIT = re.compile(
     r"(?:Chunk ID:[^\n]*\n)?(?:Wall time:[^\n]*\n)?"
@@ -75,7 +76,8 @@ def _of_event(payload: Payload) -> list[Piece]:
         content = payload.item.content if payload.item else None
         images = _pictures(content or []) if payload.type == "item_completed" else 0
         images += len(payload.images or ()) + len(payload.local_images or ())
-        return _typed(list(split(text)), images)
+        parts = split(text) if payload.kind in _CLIENTS_KINDS else split_typed(text)
+        return _typed(list(parts), images)
     if payload.type == "web_search_end" and payload.results:
         return [Piece(RESULT, TOOL, _written(payload.results), WEB_SEARCH, payload.call_id)]
     return []

@@ -76,6 +76,7 @@ class Payload(Struct, gc=False):
     result: Raw = NOTHING  # of a picture that was made: base64
     revised_prompt: str | None = None
     message: str | None = None
+    kind: Any = None  # of a message in an event
     images: list[Raw] | None = None
     local_images: list[Raw] | None = None
     item: Item | None = None
