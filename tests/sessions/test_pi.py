@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -17,6 +17,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import pi
+from contextecho.sessions.readers.pi.tree import Tree
 from sessions.any_bytes import check, check_session
 from sessions.building import line
 from sessions.damage import QUIET, altered, damaged
@@ -394,3 +395,29 @@ def test_any_damage_to_the_bytes(tmp_path: Path, data: bytes) -> None:
 def test_any_values_in_the_wrong_places(tmp_path: Path, values: list[Any]) -> None:
     rows = b"".join(json.dumps(row).encode() + b"\n" for row in values)
     check(tmp_path / "f", rows, format="pi")
+
+
+def test_a_compaction_walks_no_further_up_than_what_it_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """300 compactions that kept one prompt each: a walk to the root would look at 90,000."""
+    looked = []
+    above = Tree.above
+
+    def counted(tree: Tree, id: str | None) -> Iterator[str]:
+        for one in above(tree, id):
+            looked.append(one)
+            yield one
+
+    monkeypatch.setattr(Tree, "above", counted)
+    entries = [HEADER, said("user", "first", "u0", None), answer("done", id="k0", below="u0")]
+    for n in range(1, 301):
+        entries.append(said("user", "next", f"u{n}", f"k{n - 1}"))
+        kept = {"firstKeptEntryId": f"u{n}"} if n % 2 else {"retainedTail": [{}]}
+        entries.append(entry("compaction", f"k{n}", f"u{n}", summary="So far.", **kept))
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, entries)))
+    session = read_session(path)
+    assert [session.text(session.turns[c.kept[0]]) for c in session.compactions] == ["next"] * 300
+    assert {len(compaction.kept) for compaction in session.compactions} == {1}
+    assert len(looked) <= 600

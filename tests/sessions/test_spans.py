@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Kind, Session, Speaker, read_session
+from contextecho.sessions import Kind, Session, Speaker, look_inside, read_session
 from contextecho.sessions.readers import spans
+from contextecho.sessions.readers.spans.records import spans_of
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_session
 from sessions.damage import QUIET, altered, damaged
@@ -322,3 +323,27 @@ def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
     export = data.draw(altered([EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS)]))
     written = data.draw(st.sampled_from([lines_of, indented]))
     check(tmp_path / "f", written(export).encode(), format="spans")
+
+
+def test_a_file_is_grouped_once_for_all_its_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By construction: nine traces of one call, and one line that is no span."""
+    passes = []
+
+    def counted(*arguments: Any) -> Any:
+        passes.append(arguments)
+        return spans_of(*arguments)
+
+    monkeypatch.setattr(spans, "spans_of", counted)
+    calls = [node(str(n), "call", None, f"t{n}", heard=[S, U1], said=A2) for n in range(1, 10)]
+    runs = OPENAI(calls)
+    for run in runs:
+        del run["extra"]["metadata"]["thread_id"]
+    path = tmp_path / "runs.jsonl"
+    path.write_text(as_lines([*runs, {"what": "else"}]))
+    inside = look_inside(path, lambda session: (session.id, counts(session)))
+    assert [made for _, made in inside.sessions] == [
+        (f"t{n}", {"not a span": 1}) for n in range(1, 10)
+    ]
+    assert len(passes) == 1

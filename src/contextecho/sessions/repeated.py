@@ -9,7 +9,7 @@ are the same if their words, calls and call ids are; thinking is not repeated by
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 from msgspec import Struct
@@ -43,7 +43,8 @@ class Threads:
     def __init__(self) -> None:
         self._contexts: list[list[int]] = []
         self._said: list[int] = []  # messages of each thread
-        self._told: dict[str | None, list[int]] = {}  # threads by instructions, the last last
+        self._told: dict[str | None, dict[int, None]] = {}  # by instructions, the last last
+        self._begun: dict[tuple[int, ...], set[int]] = {}  # by the first message, the first two
 
     def add(
         self, instructions: str | None, history: Sequence[Message], answer: Sequence[Message]
@@ -51,7 +52,7 @@ class Threads:
         """The number of the thread that this call, the next in time, is of."""
         history = [message for message in history if _is_repeated(message)]
         keys = [_heard(message).key for message in history]
-        told = self._told.setdefault(instructions, [])
+        told = self._told.setdefault(instructions, {})
         begins = len(history) == 1 and not _says_summary(history[0])
         thread = self._thread(keys, told, begins)
         if thread == len(self._contexts):
@@ -61,23 +62,37 @@ class Threads:
             keys = self._contexts[thread]  # a history that was not recorded loses nothing
         common = _common(self._contexts[thread], keys)
         answers = [_heard(message).key for message in answer if _is_repeated(message)]
-        self._contexts[thread] = keys + answers
+        self._follow(thread, keys + answers)
         self._said[thread] += len(keys) - common + len(answers)
-        if thread in told:
-            told.remove(thread)
-        told.append(thread)
+        told.pop(thread, None)
+        told[thread] = None
         return thread
 
-    def _thread(self, keys: Sequence[int], told: Sequence[int], begins: bool) -> int:
+    def _thread(self, keys: Sequence[int], told: dict[int, None], begins: bool) -> int:
         """The thread that a call with this history goes on with, or the next new one."""
-        shared = [_common(context, keys) for context in self._contexts]
-        best = max(told, key=lambda n: (shared[n], n), default=None)
-        if best is not None and shared[best]:
+        best = self._nearest(keys, self._begins_like(keys, 1) & told.keys())
+        if best is None:
+            best = self._nearest(keys, self._begins_like(keys, _SHARED))
+        if best is not None:
             return best
-        other = max(range(len(shared)), key=lambda n: (shared[n], n), default=None)
-        if other is not None and shared[other] >= _SHARED:
-            return other
-        return told[-1] if told and not begins else len(shared)
+        return next(reversed(told)) if told and not begins else len(self._contexts)
+
+    def _nearest(self, keys: Sequence[int], threads: Set[int]) -> int | None:
+        """Of these threads the one that shares the most messages, or else was begun last."""
+        shared = {n: _common(self._contexts[n], keys) for n in threads}
+        return max(shared, key=lambda n: (shared[n], n), default=None)
+
+    def _begins_like(self, keys: Sequence[int], count: int) -> Set[int]:
+        """The threads of which the first `count` messages are these."""
+        return self._begun.get(tuple(keys[:count]), set()) if len(keys) >= count else set()
+
+    def _follow(self, thread: int, context: list[int]) -> None:
+        """Take this for what the next call of the thread should repeat."""
+        for beginning in _beginnings(self._contexts[thread]):
+            self._begun[beginning].discard(thread)
+        for beginning in _beginnings(context):
+            self._begun.setdefault(beginning, set()).add(thread)
+        self._contexts[thread] = context
 
     @property
     def main(self) -> int:
@@ -189,6 +204,11 @@ def _heard(message: Message) -> _Said:
             words.append(piece.text.strip())
     by_model = any(piece is not None and piece.speaker is Speaker.MODEL for piece in message.pieces)
     return _Said(hash((by_model, "\n".join(words), tuple(calls))), results, range(0))
+
+
+def _beginnings(keys: Sequence[int]) -> list[tuple[int, ...]]:
+    """The first message, and as many as make a call with other instructions part of a thread."""
+    return [tuple(keys[:count]) for count in (1, _SHARED) if len(keys) >= count]
 
 
 def _common(context: Sequence[int], keys: Sequence[int]) -> int:

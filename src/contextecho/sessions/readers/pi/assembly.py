@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice, takewhile
 from typing import Any, Final
 
 from contextecho.sessions.chat_parts import blocks_of
@@ -124,16 +126,19 @@ class Assembly:
         )
         if isinstance(index, int) and 0 <= index <= len(self._entries):
             return [turn for turns in self._entries[index:] for turn in turns]
-        above = self._tree.above(id) if id is not None else []
+        above = self._tree.above(id)
         if isinstance(tail, list):
-            said = [self._turns_of[one] for one in above if self._turns_of.get(one)]
-            return [turn for turns in reversed(said[: len(tail)]) for turn in turns]
-        if first in above:
-            kept = above[: above.index(first) + 1]
-            return [turn for one in reversed(kept) for turn in self._turns_of.get(one, ())]
+            said = islice((one for one in above if self._turns_of.get(one)), len(tail))
+            return self._turns([*said])
+        if isinstance(first, str) and self._tree.is_above(first, id):
+            return self._turns([*takewhile(lambda one: one != first, above), first])
         if first != id or first is None:
             self._conversation.tally.add("kept messages not found", found.line)
         return []
+
+    def _turns(self, entries: Sequence[str]) -> list[int]:
+        """The turns of these entries, of which the last stands first in the file."""
+        return [turn for one in reversed(entries) for turn in self._turns_of.get(one, ())]
 
     def _edit(self, found: Placed) -> None:
         """An extension took an earlier entry out of the context, or put other text for it."""

@@ -7,6 +7,7 @@ hold (its line is broken) is replaced by the entry before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -33,18 +34,24 @@ class Tree:
         """Whether the entry is on the branch that the session ends in."""
         return id not in self._parents or id in self._active
 
-    def above(self, id: str) -> list[str]:
-        """The entries from this one's parent up to the root, the nearest first."""
-        return self._way(id)[1:]
+    def above(self, id: str | None) -> Iterator[str]:
+        """The entries from the parent of this active one up to the root, the nearest first."""
+        here = self._active.get(id, len(self._way))
+        return (self._way[place] for place in range(here + 1, len(self._way)))
+
+    def is_above(self, above: str, id: str | None) -> bool:
+        """Whether the first of these entries is above the second, which is active."""
+        return self._active.get(above, -1) > self._active.get(id, len(self._way))
 
     @cached_property
-    def _active(self) -> frozenset[str]:
-        return frozenset(self._way(self._leaf) if self._leaf is not None else ())
+    def _active(self) -> dict[str | None, int]:
+        return {id: place for place, id in enumerate(self._way)}
 
-    def _way(self, id: str) -> list[str]:
-        """The entries from this one to the root; a circle ends where it closes."""
+    @cached_property
+    def _way(self) -> list[str]:
+        """The entries from the last one to the root; a circle ends where it closes."""
         way: dict[str, None] = {}
-        here: str | None = id
+        here = self._leaf
         while here is not None and here not in way:
             way[here] = None
             parent = self._parents[here]

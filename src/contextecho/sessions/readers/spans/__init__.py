@@ -8,6 +8,8 @@ name, or else by trace; those below another agent than the outermost are a sub-a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -20,7 +22,7 @@ from contextecho.sessions.readers.spans.nodes import Node, exchange_of, is_span,
 from contextecho.sessions.readers.spans.records import first_values, is_record, spans_of
 from contextecho.sessions.readers.spans.said import Exchange, Said
 from contextecho.sessions.repeated import Repeated, Threads
-from contextecho.sessions.stamp import Stamp
+from contextecho.sessions.stamp import Stamp, Stamped
 from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
@@ -36,7 +38,7 @@ def sniff(head: bytes) -> bool:
 def members(path: Path) -> list[str]:
     """The conversations in the file, numbered in its order."""
     with path.open("rb") as file:
-        groups = _groups(file, Stamp.of(file).size, Tally())
+        groups, _ = _groups(path, Stamp.of(file))
     return [str(number) for number in range(1, len(groups) + 1)] or ["1"]
 
 
@@ -45,7 +47,8 @@ def read_member(path: Path, member: str) -> Session:
     with path.open("rb") as file:
         stamp = Stamp.of(file)
         conversation = Conversation()
-        groups = _groups(file, stamp.size, conversation.tally)
+        groups, tally = _groups(path, stamp)
+        conversation.tally = deepcopy(tally)  # of the file: each of its sessions adds its own
         source = PlacedSource(path, stamp, pieces_of)
         group = groups[int(member) - 1] if groups else Group("", [], [], {})
         others = _Telling(file, conversation, source).tell(group)
@@ -61,13 +64,17 @@ def pieces_of(value: Any) -> list[Piece]:
     return exchange_of(value).pieces() if is_span(value) else []
 
 
-def _groups(file: BinaryIO, end: int, tally: Tally) -> list[Group]:
+@lru_cache(maxsize=1)
+def _groups(path: Path, stamp: Stamp) -> tuple[list[Group], Tally]:
+    """Kept, since the sessions of a file are read one after the other. Nothing said is held."""
     nodes: dict[tuple[str, str], Node] = {}
-    for found in spans_of(file, end, tally):
-        node = node_of(found)
-        if nodes.setdefault((node.trace, node.id), node) is not node:
-            tally.add("repeated span", node.line)
-    return grouped(list(nodes.values()))
+    tally = Tally()
+    with Stamped(path, stamp).open() as file:
+        for found in spans_of(file, stamp.size, tally):
+            node = node_of(found)
+            if nodes.setdefault((node.trace, node.id), node) is not node:
+                tally.add("repeated span", node.line)
+    return grouped(list(nodes.values())), tally
 
 
 def _sidechain(path: Path, name: str, nodes: Sequence[Node]) -> Sidechain:
