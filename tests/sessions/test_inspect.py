@@ -311,6 +311,20 @@ def test_an_entry_unpacks_to_no_more_than_the_directory_says(tmp_path: Path, met
         read_session(path)
 
 
+@pytest.mark.parametrize("method", [ZSTD, DEFLATED])
+def test_an_entry_unpacks_to_no_more_than_so_many_times_its_bytes(
+    tmp_path: Path, method: int
+) -> None:
+    """30 MB of empty lists are packed to some 30 kB by deflate, and to less by zstd."""
+    path = tmp_path / "log.eval"
+    messages = b"[]," * 10_000_000
+    data = b'{"id":"s","epoch":1,"messages":[' + messages + b"[]]}"
+    path.write_bytes(zip_of({"samples/s_epoch_1.json": (method, data)}))
+    with pytest.raises(SessionError, match=r"unpacks to 30,000,036 bytes, too many") as refused:
+        read_session(path)
+    assert "\n" not in str(refused.value)
+
+
 def test_a_log_without_samples_and_a_sample_without_answers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="holds no samples"):
         read_session(write_eval(tmp_path / "a"))
