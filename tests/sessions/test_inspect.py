@@ -325,6 +325,14 @@ def test_an_entry_unpacks_to_no_more_than_so_many_times_its_bytes(
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("id", ["a//b", "x/", "./y", "a/../b", "a" * 3000])
+def test_a_sample_of_any_id_can_be_named(tmp_path: Path, id: str) -> None:
+    """A `Path` cannot hold all of these names, so they are given as text."""
+    samples = [sample(user("a"), assistant("b"), id=one) for one in (id, "other")]
+    path = write_document(tmp_path / "log.json", *samples)
+    assert read_session(f"{path}#{id}").member == id
+
+
 def test_a_log_without_samples_and_a_sample_without_answers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="holds no samples"):
         read_session(write_eval(tmp_path / "a"))
