@@ -93,6 +93,15 @@ class Held:
                 self._names = self._reader.members(plain)
         return self._names if len(self._names) > 1 else (None,)
 
+    def text_size(self) -> int | None:
+        """The bytes of the content, unpacked; None of what is no JSON: a database, an archive.
+
+        Raises `SessionError`.
+        """
+        with self._plain() as plain:
+            is_json = _read_head(plain).removeprefix(BOM_UTF8).lstrip().startswith((b"[", b"{"))
+            return plain.stat().st_size if is_json else None
+
     def read(self, member: str | None) -> Session:
         """One of `members()`. Raises `SessionError`."""
         with self._plain() as plain:
