@@ -6,12 +6,14 @@ import gzip
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from contextecho.sessions import (
     discover,
+    look_inside,
     newest_session,
     read_session,
     retention_warning,
@@ -193,6 +195,23 @@ def test_a_data_set_too_large_to_be_read_for_each_member_is_listed_as_one(
     monkeypatch.setattr("contextecho.sessions.inside._MOST_REREAD", 50 * len(data) - 1)
     (found,) = discover([tmp_path])
     assert found.summary.error == "holds 50 sessions, too many to read each"
+
+
+@pytest.mark.parametrize("before", [b"", b"\n", b"\xef\xbb\xbf \r\n"])
+@pytest.mark.parametrize("pack", [bytes, zstd.compress, gzip.compress])
+def test_how_large_a_data_set_is_is_told_by_what_it_unpacks_to(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: bytes,
+    pack: Callable[[bytes], bytes],
+) -> None:
+    data = before + line(chat("a")) * 50
+    path = tmp_path / "many.jsonl"
+    path.write_bytes(pack(data))
+    monkeypatch.setattr("contextecho.sessions.inside._MOST_REREAD", 50 * len(data))
+    assert len(look_inside(path, lambda session: session.steps).sessions) == 50
+    monkeypatch.setattr("contextecho.sessions.inside._MOST_REREAD", 50 * len(data) - 1)
+    assert "too many to read each" in str(look_inside(path, lambda session: session.steps).error)
 
 
 def test_what_holds_no_session_of_its_own_is_not_opened(tmp_path: Path) -> None:

@@ -311,6 +311,28 @@ def test_an_entry_unpacks_to_no_more_than_the_directory_says(tmp_path: Path, met
         read_session(path)
 
 
+@pytest.mark.parametrize("method", [ZSTD, DEFLATED])
+def test_an_entry_unpacks_to_no_more_than_so_many_times_its_bytes(
+    tmp_path: Path, method: int
+) -> None:
+    """30 MB of empty lists are packed to some 30 kB by deflate, and to less by zstd."""
+    path = tmp_path / "log.eval"
+    messages = b"[]," * 10_000_000
+    data = b'{"id":"s","epoch":1,"messages":[' + messages + b"[]]}"
+    path.write_bytes(zip_of({"samples/s_epoch_1.json": (method, data)}))
+    with pytest.raises(SessionError, match=r"unpacks to 30,000,036 bytes, too many") as refused:
+        read_session(path)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("id", ["a//b", "x/", "./y", "a/../b", "a" * 3000])
+def test_a_sample_of_any_id_can_be_named(tmp_path: Path, id: str) -> None:
+    """A `Path` cannot hold all of these names, so they are given as text."""
+    samples = [sample(user("a"), assistant("b"), id=one) for one in (id, "other")]
+    path = write_document(tmp_path / "log.json", *samples)
+    assert read_session(f"{path}#{id}").member == id
+
+
 def test_a_log_without_samples_and_a_sample_without_answers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="holds no samples"):
         read_session(write_eval(tmp_path / "a"))

@@ -72,10 +72,8 @@ def _members(path: Path, held: Held) -> Sequence[str | None]:
     """The members of a file, unless they are too many to be read one by one."""
     members = held.members()
     if len(members) > 1:
-        with path.open("rb") as file:
-            is_text = file.read(1) in (b"[", b"{")  # not a database or an archive
-            size = file.seek(0, 2)
-        if is_text and len(members) * size > _MOST_REREAD:
+        size = held.text_size()
+        if size is not None and len(members) * size > _MOST_REREAD:
             raise SessionError(
                 f"holds {len(members):,} sessions, too many to read each",
                 where=str(path),

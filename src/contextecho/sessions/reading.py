@@ -9,7 +9,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
@@ -104,6 +104,15 @@ class Held:
                 self._names = self._reader.members(plain)
         return self._names if len(self._names) > 1 else (None,)
 
+    def text_size(self) -> int | None:
+        """The bytes of the content, unpacked; None of what is no JSON: a database, an archive.
+
+        Raises `SessionError`.
+        """
+        with self._plain() as plain:
+            is_json = _read_head(plain).removeprefix(BOM_UTF8).lstrip().startswith((b"[", b"{"))
+            return plain.stat().st_size if is_json else None
+
     def read(self, member: str | None) -> Session:
         """One of `members()`. Raises `SessionError`."""
         with self._plain() as plain:
@@ -138,11 +147,19 @@ def open_file(path: Path) -> Held:
 
 def split_name(name: str | PathLike[str]) -> tuple[Path, str | None]:
     """The file that a name means, and which of its sessions, if the name says so."""
-    path = Path(name)
-    file, mark, member = str(path).rpartition("#")
-    if not mark or path.exists() or not Path(file).exists():
-        return path, None
+    text = fspath(name)  # a `Path` made of it would lose the "//" of a member's name
+    file, mark, member = text.rpartition("#")
+    if not mark or _is_there(Path(text)) or not _is_there(Path(file)):
+        return Path(text), None
     return Path(file), member
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file; none has a name that the system does not take."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 @contextmanager

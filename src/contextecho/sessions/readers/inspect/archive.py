@@ -2,7 +2,8 @@
 
 The one thing to know: the standard library's `zipfile` learns zstd (method 93) only
 in Python 3.14, so packed bytes are taken from the file here and unpacked by us, never
-to more than the directory announces and never beyond `LARGEST`.
+to more than the directory announces and never beyond `LARGEST`, or `MOST_TIMES` the
+packed bytes.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
 ZIP: Final = b"PK\x03\x04"
-LARGEST: Final = 1 << 31
+LARGEST: Final = 1 << 30
 """Bytes that one entry may unpack to; it is held while it is read."""
 
+MOST_TIMES: Final = 500
+"""How much larger than its packed bytes; what is smaller than `_ALWAYS` may be."""
+
+_ALWAYS: Final = 1 << 24
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _ENCRYPTED: Final = 1
 _LOCAL_HEADER: Final = 30  # bytes before the name: the lengths of name and extra field end it
@@ -48,7 +53,7 @@ def unpack(file: BinaryIO, entry: ZipInfo, where: str) -> bytes:
     name = f"{where}, entry {entry.filename}"
     if entry.flag_bits & _ENCRYPTED:
         raise SessionError("is encrypted", where=name)
-    if entry.file_size > LARGEST:
+    if entry.file_size > max(_ALWAYS, min(LARGEST, MOST_TIMES * entry.compress_size)):
         raise SessionError(f"unpacks to {entry.file_size:,} bytes, too many to read", where=name)
     file.seek(entry.header_offset)
     header = file.read(_LOCAL_HEADER)
