@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -53,8 +54,12 @@ def test_every_claude_code_file_is_scanned_or_refused_in_one_line(
             assert "conversation" in one.err
         else:
             assert "a screen, never a diagnosis" in one.out
-            short = "too short to tell" in one.out
-            following = "sessions list" if short else f"plan {path} --target local"
+            following = f"plan {path} --target local"
+            if "too short to tell" in one.out:  # twelve steps are enough for twelve forks
+                steps = re.search(r"(\d+) agent step", one.out)
+                assert steps is not None
+                enough = int(steps[1]) >= 12
+                following = f"{following} --positions even:12" if enough else "sessions list"
             assert one.err == f"Next: contextecho {following}\n"
     assert 0 < len(refused) < len(claude_sessions) / 2
 
@@ -139,4 +144,4 @@ def test_conditions_are_named_where_they_change_and_only_there(shared: Path, sca
     assert "    - version 2.1.7: 2 final (too few), 12 commentary (too few)" in out
     assert "    - version 2.1.12: 2 final (too few), 4 commentary (too few)" in out
     _, out, _ = scan(folder / "entire-72a8d8fdb8-0.jsonl")
-    assert "equal conditions" not in out
+    assert "Texts are compared only" not in out

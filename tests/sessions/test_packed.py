@@ -155,7 +155,7 @@ def test_show_says_which_size_it_names_and_list_has_the_other(
     path = tmp_path / "session.jsonl.zst"
     path.write_bytes(zstd.compress(SESSION))
     main(["sessions", "show", str(path)])
-    assert f"{path} (claude-code, {len(SESSION) / 1e3:.0f} kB unpacked)" in capsys.readouterr().out
+    assert f"{path} (claude-code, {len(SESSION)} B unpacked)" in capsys.readouterr().out
     main(["sessions", "show", str(example_session())])
     assert "unpacked" not in capsys.readouterr().out
     main(["sessions", "list", str(path), "--json"])
