@@ -145,7 +145,7 @@ def test_from_wsl_the_homes_of_windows_users_are_searched_too(tmp_path: Path) ->
     kernel = tmp_path / "version"
     kernel.write_text("Linux version 5.15.153.1-microsoft-standard-WSL2")
     assert homes_seen_from_wsl({}, kernel=kernel, users=users) == (users / "ann",)
-    kernel.write_text("Linux version 6.1.0-18-amd64 (debian-kernel@lists.debian.org)")
+    kernel.write_text("Linux version 6.1.0-18-amd64 (builder@example.org)")
     assert homes_seen_from_wsl({}, kernel=kernel, users=users) == ()
     here = {"WSL_DISTRO_NAME": "Debian"}
     assert homes_seen_from_wsl(here, kernel=kernel, users=users) == (users / "ann",)

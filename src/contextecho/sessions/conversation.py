@@ -11,13 +11,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.sessions.model import (
+    ANSWER,
+    CALL,
+    HUMAN,
+    MODEL,
+    RESULT,
+    SUMMARY,
     Compaction,
     CompactionKind,
     Kind,
@@ -29,14 +35,6 @@ from contextecho.sessions.model import (
 )
 from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
-
-# Looked up once: a member costs more to find in its enum class than a turn does to make.
-_CALL: Final = Kind.TOOL_CALL
-_RESULT: Final = Kind.TOOL_RESULT
-_SUMMARY: Final = Kind.SUMMARY
-_ANSWER: Final = Kind.ASSISTANT
-_MODEL: Final = Speaker.MODEL
-_HUMAN: Final = Speaker.HUMAN
 
 
 class Piece(Struct, gc=False):
@@ -98,9 +96,9 @@ class Conversation:
         for piece in message.pieces:
             if piece is not None:
                 is_empty = False
-                by_model |= piece.speaker is _MODEL
-                by_human |= piece.speaker is _HUMAN
-                answers |= piece.kind is _RESULT
+                by_model |= piece.speaker is MODEL
+                by_human |= piece.speaker is HUMAN
+                answers |= piece.kind is RESULT
         if is_empty:
             return
         if by_model or not answers:
@@ -181,20 +179,20 @@ class Conversation:
 
     def _append(self, message: Message, piece: Piece, number: int, ordinal: int) -> None:
         kind, tool, call_id = piece.kind, piece.tool, piece.call_id
-        if kind is _CALL:
+        if kind is CALL:
             self._calls_tool[ordinal] = 1
             if call_id is not None:
                 self._tool_of[call_id] = tool
-        elif kind is _RESULT and tool is None:
+        elif kind is RESULT and tool is None:
             tool = self._tool_of.get(call_id or "")
-        elif kind is _SUMMARY and self._compactions:
+        elif kind is SUMMARY and self._compactions:
             last = self._compactions[-1]
             if last.summary is None:
                 self._compactions[-1] = replace(last, summary=len(self.turns))
-        elif kind is _ANSWER and piece.final is None:
+        elif kind is ANSWER and piece.final is None:
             self._undeclared.add(len(self.turns))
         shared = self._names.setdefault
-        model = message.model if piece.speaker is _MODEL else None
+        model = message.model if piece.speaker is MODEL else None
         version, mode, personality = message.version, message.mode, message.personality
         self.turns.append(
             # Positions first: with more than 15 keywords Python builds a dict for the call.

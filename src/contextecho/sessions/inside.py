@@ -32,7 +32,6 @@ class Inside(NamedTuple, Generic[Made]):
     sessions: Sequence[tuple[str | None, Made | SessionError]] = ()  # by member
     sub_agents: int = 0  # sessions that are sub-agents', which belong to another
     error: SessionError | None = None
-    is_refused: bool = False  # the system does not let the file be read
 
 
 def look_inside(
@@ -51,7 +50,7 @@ def look_inside(
     except FileNotFoundError:
         return Inside()
     except OSError as error:
-        return Inside(error=unreadable(path, error), is_refused=True)
+        return Inside(error=unreadable(path, error))
     try:
         members = _members(path, held)
     except SessionError as error:

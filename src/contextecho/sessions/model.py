@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
@@ -41,6 +41,19 @@ class Speaker(StrEnum):
     TOOL = "tool"
     HARNESS = "harness"  # the client: reminders, command output, notifications, caveats
     SUMMARISER = "summariser"  # a model call that wrote a compaction summary
+
+
+# Looked up once: a member costs more to find in its enum class than a turn does to make.
+USER: Final = Kind.USER
+ANSWER: Final = Kind.ASSISTANT
+THOUGHT: Final = Kind.THINKING
+CALL: Final = Kind.TOOL_CALL
+RESULT: Final = Kind.TOOL_RESULT
+SUMMARY: Final = Kind.SUMMARY
+HUMAN: Final = Speaker.HUMAN
+MODEL: Final = Speaker.MODEL
+TOOL: Final = Speaker.TOOL
+HARNESS: Final = Speaker.HARNESS
 
 
 class CompactionKind(StrEnum):

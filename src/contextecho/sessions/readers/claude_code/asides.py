@@ -14,7 +14,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from contextecho.sessions.readers.claude_code.parts import RESULT, Part
+from contextecho.sessions.model import RESULT
+from contextecho.sessions.readers.claude_code.parts import Part
 from contextecho.sessions.readers.claude_code.records import Progress, Record
 
 AGENT_TOOLS: Final = frozenset({"Task", "Agent"})

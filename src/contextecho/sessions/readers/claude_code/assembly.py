@@ -14,19 +14,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.model import Compaction, Kind, Span, Turn
+from contextecho.sessions.model import CALL, HUMAN, MODEL, RESULT, Compaction, Kind, Span, Turn
 from contextecho.sessions.readers.claude_code.branches import ANSWER, OTHER, PROMPT, Branches
 from contextecho.sessions.readers.claude_code.compactions import Compactions
 from contextecho.sessions.readers.claude_code.declared import Declared
 from contextecho.sessions.readers.claude_code.entries import UNREADABLE, Entry
-from contextecho.sessions.readers.claude_code.parts import (
-    CALL,
-    HUMAN,
-    MODEL,
-    NOTHING_SAID,
-    RESULT,
-    Part,
-)
+from contextecho.sessions.readers.claude_code.parts import NOTHING_SAID, Part
 from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
 from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA
 from contextecho.sessions.readers.claude_code.removal import Removal

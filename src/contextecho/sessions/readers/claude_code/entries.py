@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 from msgspec import Struct
 
+from contextecho.sessions.fields import seconds
 from contextecho.sessions.jsontext import BROKEN, mend_line
 from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, told_of
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
@@ -120,7 +120,7 @@ def _look_at_progress(entry: Entry, record: Record, told: Progress) -> None:
 def _look_inside(entry: Entry, record: Record) -> None:
     """Add what is said, and what a boundary or a queue operation tells."""
     entry.version = record.version
-    entry.time = _seconds(record.timestamp)
+    entry.time = seconds(record.timestamp)
     unknown: list[str] = []
     entry.parts = parts = parts_of(record, unknown)
     if unknown:
@@ -187,10 +187,3 @@ def _left_out(record: Record, parts: list[Part]) -> str:
     if not isinstance(message.content, str) and any(b.type == "fallback" for b in message.content):
         return "notice that another model took over"
     return "message with nothing but blanks"
-
-
-def _seconds(time: datetime | None) -> float | None:
-    """Seconds since 1970; a time without a zone is UTC."""
-    if time is None:
-        return None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -12,7 +12,18 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from contextecho.sessions.jsontext import decode_json
-from contextecho.sessions.model import Kind, Speaker
+from contextecho.sessions.model import (
+    ANSWER,
+    CALL,
+    HUMAN,
+    MODEL,
+    RESULT,
+    THOUGHT,
+    TOOL,
+    USER,
+    Kind,
+    Speaker,
+)
 from contextecho.sessions.readers.claude_code.records import (
     Block,
     Message,
@@ -25,16 +36,6 @@ from contextecho.sessions.readers.claude_code.speakers import (
     speak,
     words_in_result,
 )
-
-# Looked up once: a member costs more to find in its enum class than a part does to make.
-USER: Final = Kind.USER
-CALL: Final = Kind.TOOL_CALL
-RESULT: Final = Kind.TOOL_RESULT
-ANSWER: Final = Kind.ASSISTANT
-THOUGHT: Final = Kind.THINKING
-HUMAN: Final = Speaker.HUMAN
-MODEL: Final = Speaker.MODEL
-TOOL: Final = Speaker.TOOL
 
 NOTHING_SAID: Final = hash("")
 """`Part.said` of a part that says nothing: such parts are never taken for repeats."""

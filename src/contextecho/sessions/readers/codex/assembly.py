@@ -13,20 +13,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from contextecho.sessions.conversation import Conversation, Message
+from contextecho.sessions.model import HUMAN, MODEL, RESULT, TOOL
 from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.codex.compactions import Texts, kept_texts, tokens_in
 from contextecho.sessions.readers.codex.context import Context
 from contextecho.sessions.readers.codex.fragments import cwd_in
 from contextecho.sessions.readers.codex.hearing import Hearing
-from contextecho.sessions.readers.codex.pieces import (
-    HUMAN,
-    MODEL,
-    RESULT,
-    TOOL,
-    odd_blocks,
-    pieces_of,
-    typed_text,
-)
+from contextecho.sessions.readers.codex.pieces import odd_blocks, pieces_of, typed_text
 from contextecho.sessions.readers.codex.records import EVENTS, ITEMS, LINES, Payload, Record
 from contextecho.sessions.readers.codex.replay import Replay
 

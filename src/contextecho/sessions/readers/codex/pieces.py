@@ -13,20 +13,21 @@ from typing import Any, Final
 
 from contextecho.sessions.conversation import Piece
 from contextecho.sessions.jsontext import compact_json
-from contextecho.sessions.model import Kind, Speaker
+from contextecho.sessions.model import (
+    ANSWER,
+    CALL,
+    HARNESS,
+    HUMAN,
+    MODEL,
+    RESULT,
+    THOUGHT,
+    TOOL,
+    USER,
+    Kind,
+    Speaker,
+)
 from contextecho.sessions.readers.codex.fragments import is_picture_label, split, split_typed
 from contextecho.sessions.readers.codex.records import Block, Payload, Record
-
-# Looked up once: a member costs more to find in its enum class than a piece does to make.
-USER: Final = Kind.USER
-ANSWER: Final = Kind.ASSISTANT
-THOUGHT: Final = Kind.THINKING
-CALL: Final = Kind.TOOL_CALL
-RESULT: Final = Kind.TOOL_RESULT
-HUMAN: Final = Speaker.HUMAN
-HARNESS: Final = Speaker.HARNESS
-MODEL: Final = Speaker.MODEL
-TOOL: Final = Speaker.TOOL
 
 WEB_SEARCH: Final = "web_search"
 _FINAL: Final = {"commentary": False, "final_answer": True}
