@@ -38,9 +38,9 @@ from contextecho.sessions.archive import (
     session_file_in,
     written,
 )
-from contextecho.sessions.model import Session, Spread, name_of
+from contextecho.sessions.model import Session, Spread
 from contextecho.sessions.packed import is_packed, unpacked_parts
-from contextecho.sessions.reading import members_of, read_session, split_name
+from contextecho.sessions.reading import Held, open_file, read_session, split_name
 from contextecho.sessions.rows import copy_rows, is_database
 from contextecho.sessions.stamp import Stamp, unreadable
 from contextecho.untrusted import make_visible
@@ -75,19 +75,23 @@ def sessions_to_keep(name: Path) -> Iterator[Session | SessionError]:
     whole. One that cannot be read is given as its error, and hides no other.
     """
     path, member = split_name(name)
+    if member is not None:
+        yield _unless_unread(lambda: _standing(read_session(name)))
+        return
     try:
-        members = [member] if member is not None else members_of(path)
+        held = open_file(path)
+        members = held.members()
     except SessionError as error:
         yield error
         return
+    except OSError as error:
+        yield unreadable(path, error)
+        return
     if len(members) > 1 and not is_database(path):
-        yield _unless_unread(lambda: _whole(_first_readable(path, members)))
+        yield _unless_unread(lambda: _standing(_first_readable(held, members)))
         return
     for each in members:
-        found = _unless_unread(partial(read_session, name_of(path, each)))
-        if isinstance(found, Session) and each is not None and not is_database(path):
-            found = _whole(found)
-        yield found
+        yield _unless_unread(partial(held.read, each))
 
 
 def _unless_unread(reading: Callable[[], Session]) -> Session | SessionError:
@@ -190,17 +194,19 @@ def _further(folder: Path) -> Path:
     return next(n for i in count(2) if not (n := folder.with_name(f"{folder.name}-{i}")).exists())
 
 
-def _whole(session: Session) -> Session:
-    """The session that stands for a file of several: it has the file's name."""
+def _standing(session: Session) -> Session:
+    """What stands for a session of several: the file with its name, unless rows can be kept."""
+    if is_database(session.path):
+        return session
     return replace(session, id=make_visible(session.path.stem), member=None)
 
 
-def _first_readable(path: Path, members: Sequence[str | None]) -> Session:
+def _first_readable(held: Held, members: Sequence[str | None]) -> Session:
     """One session of a file that holds several. Raises the last one's `SessionError`."""
     for member in members[:-1]:
         with suppress(SessionError):
-            return read_session(name_of(path, member))
-    return read_session(name_of(path, members[-1]))
+            return held.read(member)
+    return held.read(members[-1])
 
 
 def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:

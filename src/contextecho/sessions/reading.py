@@ -36,19 +36,8 @@ def read_session(name: str | PathLike[str], *, format: str | None = None) -> Ses
     and nothing else, whatever the bytes are.
     """
     path, member = split_name(name)
-    with _failing_readably(path):
-        with packed.plain(path) as plain:
-            session = _read(plain, member, format)
-        return packed.holding_copy(session, path)
-
-
-def _read(path: Path, member: str | None, format: str | None) -> Session:
-    reader = _reader(path, format)
-    if is_single(reader):
-        if member is not None:
-            raise SessionError("holds one session only", where=str(path), todo="name the file")
-        return reader.read(path)
-    names = reader.members(path)
+    held = _held(path, format)
+    names = held.members()
     if member is None and len(names) > 1:
         raise SessionError(
             f"holds {len(names):,} sessions",
@@ -56,14 +45,8 @@ def _read(path: Path, member: str | None, format: str | None) -> Session:
             todo=f"name one of them, as in {name_of(path, names[0])}; "
             f"contextecho sessions list {path} shows them",
         )
-    if member not in (None, *names):
-        raise SessionError(
-            "holds no such session",
-            where=name_of(path, member),
-            todo=f"it holds {_some(names)}",
-        )
-    session = reader.read_member(path, member or names[0])
-    return replace(session, member=member) if len(names) > 1 else session
+    held.refuse_strangers(member)
+    return held.read(member if len(names) > 1 else None)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -77,10 +60,12 @@ def members_of(path: Path, *, format: str | None = None) -> Sequence[str | None]
 
     Raises `SessionError`, whatever the bytes are.
     """
+    return _held(path, format).members()
+
+
+def _held(path: Path, format: str | None) -> Held:
     with _failing_readably(path), packed.plain(path) as plain:
-        reader = _reader(plain, format)
-        names = () if is_single(reader) else reader.members(plain)
-        return names if len(names) > 1 else (None,)
+        return Held(path, _reader(plain, format), is_packed=plain != path)
 
 
 class Held:
@@ -103,6 +88,19 @@ class Held:
             with self._plain() as plain:
                 self._names = self._reader.members(plain)
         return self._names if len(self._names) > 1 else (None,)
+
+    def refuse_strangers(self, member: str | None) -> None:
+        """Raises `SessionError` for a name that none of `members()` has."""
+        if member is None or member in self._names:
+            return
+        if is_single(self._reader):
+            where, todo = str(self._path), "name the file"
+            raise SessionError("holds one session only", where=where, todo=todo)
+        raise SessionError(
+            "holds no such session",
+            where=name_of(self._path, member),
+            todo=f"it holds {_some(self._names)}",
+        )
 
     def text_size(self) -> int | None:
         """The bytes of the content, unpacked; None of what is no JSON: a database, an archive.
