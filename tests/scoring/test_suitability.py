@@ -12,7 +12,7 @@ from contextecho.scoring import Outlook, screen_session, suitability_of
 from contextecho.scoring.shifts import SMALLEST_THIRD
 from contextecho.scoring.suitability import COMPACTIONS, SCREEN_TEXTS, TRAJECTORY_STEPS
 from contextecho.sessions import Summary, read_session
-from contextecho.sessions.summarising import summarise
+from contextecho.sessions.finding.summarising import summarise
 from sessions.building import assistant, record, user, write
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Span, Speaker
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.placed import PlacedSource
-from contextecho.sessions.stamp import Stamp
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.placed import PlacedSource
+from contextecho.sessions.building.stamp import Stamp
 
 ASKED = Piece(Kind.USER, Speaker.HUMAN, "do it")
 TOLD = Piece(Kind.USER, Speaker.HARNESS, "reminder")

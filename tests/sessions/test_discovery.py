@@ -21,9 +21,9 @@ from contextecho.sessions import (
     survey,
     walk,
 )
-from contextecho.sessions.jsontext import decode_json
-from contextecho.sessions.roots import CLIENTS, find_roots, homes_seen_from_wsl
-from contextecho.sessions.zstandard import zstd
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.finding.roots import CLIENTS, find_roots, homes_seen_from_wsl
+from contextecho.sessions.packing.zstandard import zstd
 from sessions.building import assistant, line, user
 
 SESSION = line(user("a")) + line(assistant("b"))
@@ -192,7 +192,7 @@ def test_a_data_set_too_large_to_be_read_for_each_member_is_listed_as_one(
 ) -> None:
     data = line(chat("a")) * 50
     put(tmp_path / "many.jsonl", data, 1_000)
-    monkeypatch.setattr("contextecho.sessions.inside._MOST_REREAD", 50 * len(data) - 1)
+    monkeypatch.setattr("contextecho.sessions.finding.inside._MOST_REREAD", 50 * len(data) - 1)
     (found,) = discover([tmp_path])
     assert found.summary.error == "holds 50 sessions, too many to read each"
 
@@ -208,9 +208,9 @@ def test_how_large_a_data_set_is_is_told_by_what_it_unpacks_to(
     data = before + line(chat("a")) * 50
     path = tmp_path / "many.jsonl"
     path.write_bytes(pack(data))
-    monkeypatch.setattr("contextecho.sessions.inside._MOST_REREAD", 50 * len(data))
+    monkeypatch.setattr("contextecho.sessions.finding.inside._MOST_REREAD", 50 * len(data))
     assert len(look_inside(path, lambda session: session.steps).sessions) == 50
-    monkeypatch.setattr("contextecho.sessions.inside._MOST_REREAD", 50 * len(data) - 1)
+    monkeypatch.setattr("contextecho.sessions.finding.inside._MOST_REREAD", 50 * len(data) - 1)
     assert "too many to read each" in str(look_inside(path, lambda session: session.steps).error)
 
 
@@ -280,7 +280,7 @@ def test_a_refusal_is_named_and_not_kept(home: Path, monkeypatch: pytest.MonkeyP
         raise PermissionError(13, "Permission denied", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr("contextecho.sessions.inside.open_file", refused)
+        patch.setattr("contextecho.sessions.finding.inside.open_file", refused)
         found = survey([projects])
     assert found.sessions == ()
     assert [error.what for error in found.unread] == ["cannot be read: permission denied"] * 3
@@ -293,7 +293,7 @@ def test_a_file_that_vanishes_between_walk_and_reading_is_passed_over(
     def gone(path: Path) -> None:
         raise FileNotFoundError(2, "No such file or directory", str(path))
 
-    monkeypatch.setattr("contextecho.sessions.inside.open_file", gone)
+    monkeypatch.setattr("contextecho.sessions.finding.inside.open_file", gone)
     found = survey([home])
     assert (found.sessions, found.unread) == ((), ())
 

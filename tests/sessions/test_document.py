@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.sessions.placed import Document
-from contextecho.sessions.tally import Tally
+from contextecho.sessions.building.placed import Document
+from contextecho.sessions.building.tally import Tally
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),

@@ -21,7 +21,7 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.readers import gemini
 from sessions.any_bytes import check
 from sessions.building import check_lengths

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextecho.sessions import survey
-from contextecho.sessions.index import Index
-from contextecho.sessions.stamp import changed
-from contextecho.sessions.summary import Summaries
+from contextecho.sessions.building.stamp import changed
+from contextecho.sessions.finding.index import Index
+from contextecho.sessions.finding.summary import Summaries
 from sessions import opencode_building as opencode
 from sessions.building import assistant, line, user
 from sessions.test_discovery import put
@@ -30,7 +30,7 @@ LONGER = SESSION + line(user("c")) + line(assistant("d"))
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if two seconds had passed since the files were written."""
-    monkeypatch.setattr("contextecho.sessions.index._SETTLED_NS", -60_000_000_000)
+    monkeypatch.setattr("contextecho.sessions.finding.index._SETTLED_NS", -60_000_000_000)
 
 
 Read = Callable[[Path], set[str]]
@@ -39,7 +39,7 @@ Read = Callable[[Path], set[str]]
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Read:
     """Survey a folder and say which files were read for it."""
-    from contextecho.sessions.summarising import summarise
+    from contextecho.sessions.finding.summarising import summarise
 
     names: set[str] = set()
 
@@ -47,7 +47,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
         names.add(path.name)
         return summarise(path)
 
-    monkeypatch.setattr("contextecho.sessions.summarising.summarise", watched)
+    monkeypatch.setattr("contextecho.sessions.finding.summarising.summarise", watched)
 
     def survey_and_tell(folder: Path) -> set[str]:
         names.clear()
@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_remembered_with_its_reason(
 def test_what_cannot_be_read_for_the_moment_is_tried_again(
     tmp_path: Path, settled: None, read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contextecho.sessions.databases._WAIT_SECONDS", 0)
+    monkeypatch.setattr("contextecho.sessions.building.databases._WAIT_SECONDS", 0)
     path = opencode.as_database(tmp_path, [opencode.user("a"), opencode.assistant("b")])
     client = sqlite3.connect(path, isolation_level=None)
     client.execute("UPDATE session SET title = 'another'")
@@ -196,17 +196,19 @@ def test_the_index_of_other_readers_or_another_version_is_not_used(
 ) -> None:
     put(tmp_path / "a.jsonl", SESSION, 1_000)
     survey([tmp_path])
-    monkeypatch.setattr("contextecho.sessions.index.__version__", "0.0.0")
+    monkeypatch.setattr("contextecho.sessions.finding.index.__version__", "0.0.0")
     assert read(tmp_path) == {"a.jsonl"}
     assert read(tmp_path) == set()
 
 
 def test_a_change_of_the_reading_code_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextecho.sessions import index
+    from contextecho.sessions.finding import index
 
     before = index._made_by()
     assert index._made_by() == before
-    monkeypatch.setattr("contextecho.sessions.index.__file__", str(Path(index.__file__).parent))
+    monkeypatch.setattr(
+        "contextecho.sessions.finding.index.__file__", str(Path(index.__file__).parent)
+    )
     assert index._made_by() != before
 
 
@@ -271,7 +273,8 @@ def test_processes_that_list_at_the_same_time_leave_a_whole_index(
         for n in range(20):
             put(tmp_path / str(folder) / f"{n}.jsonl", SESSION, 1_000)
     program = (
-        "import sys; from contextecho.sessions import index, survey\n"
+        "import sys; from contextecho.sessions import survey\n"
+        "from contextecho.sessions.finding import index\n"
         "from pathlib import Path\n"
         "index._SETTLED_NS = -60_000_000_000\n"
         "for _ in range(5): assert len(survey([Path(sys.argv[1])]).sessions) == 20"

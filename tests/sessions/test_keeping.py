@@ -21,9 +21,10 @@ from backports import zstd
 
 from contextecho.cli.main import main
 from contextecho.errors import SessionError
-from contextecho.sessions import keep_session, keeping, read_session, sessions_to_keep, walk
-from contextecho.sessions.archive import Manifest, kept_with
-from contextecho.sessions.rows import copy_rows
+from contextecho.sessions import keep_session, read_session, sessions_to_keep, walk
+from contextecho.sessions.keeping import keep
+from contextecho.sessions.keeping.rows import copy_rows
+from contextecho.sessions.packing.archive import Manifest, kept_with
 from sessions import opencode_building as opencode
 from sessions.building import assistant, line, record, user, write
 from sessions.inspect_logs import sample, write_eval
@@ -341,7 +342,7 @@ IDS = {
 
 def test_the_folder_of_a_session_is_its_own_and_safe(tmp_path: Path) -> None:
     session = read_session(write(tmp_path, [user("a"), assistant("b")]))
-    names = [keeping.folder_name(msgspec.structs.replace(session, id=id)) for id in IDS]
+    names = [keep.folder_name(msgspec.structs.replace(session, id=id)) for id in IDS]
     for name, pattern in zip(names, IDS.values(), strict=True):
         assert fnmatchcase(name, pattern), name
         assert re.fullmatch(r"[0-9A-Za-z_-]{1,80}", name)
@@ -354,7 +355,7 @@ def test_an_id_that_is_a_files_name_has_its_folder_behind_it(tmp_path: Path) -> 
 
     def name_of(*names: str, id: str) -> str:
         path = tmp_path.joinpath(*names)
-        return keeping.folder_name(msgspec.structs.replace(session, path=path, id=id))
+        return keep.folder_name(msgspec.structs.replace(session, path=path, id=id))
 
     one, other = (name_of(folder, "run.json", id="run") for folder in "ab")
     assert one != other
@@ -398,14 +399,14 @@ def test_two_that_keep_the_same_at_once_keep_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = read_session(write(tmp_path, [user("a"), assistant("b")]))
-    pack = keeping._pack
+    pack = keep._pack
 
     def meanwhile(*words: Any) -> Any:
-        monkeypatch.setattr(keeping, "_pack", pack)
+        monkeypatch.setattr(keep, "_pack", pack)
         keep_session(session, tmp_path / "kept")
         return pack(*words)
 
-    monkeypatch.setattr(keeping, "_pack", meanwhile)
+    monkeypatch.setattr(keep, "_pack", meanwhile)
     kept = keep_session(session, tmp_path / "kept")
     assert kept.already
     assert [found.name for found in kept.path.parent.parent.iterdir()] == [kept.path.parent.name]
@@ -417,15 +418,15 @@ def test_what_is_appended_meanwhile_is_for_the_next_time(
     path = write(tmp_path, [user("a"), assistant("b"), record("progress", data="x" * 3000)])
     before = path.read_bytes()
     session = read_session(path)
-    monkeypatch.setattr(keeping, "_CHUNK", 100)
-    read_part = keeping._parts
+    monkeypatch.setattr(keep, "_CHUNK", 100)
+    read_part = keep._parts
 
     def appending(*words: Any) -> Any:
         for part in read_part(*words):
             path.write_bytes(path.read_bytes() + b"{}\n")
             yield part
 
-    monkeypatch.setattr(keeping, "_parts", appending)
+    monkeypatch.setattr(keep, "_parts", appending)
     kept = keep_session(session, tmp_path / "kept")
     assert zstd.decompress(kept.path.read_bytes()) == before
 
@@ -438,10 +439,10 @@ def test_what_cannot_be_kept_as_it_is_leaves_nothing(
     session = read_session(path)
     if broken == "_parts":
         path.write_bytes(b"")
-        monkeypatch.setattr(keeping.Stamp, "of", lambda file: keeping.Stamp(session.bytes, 0))
+        monkeypatch.setattr(keep.Stamp, "of", lambda file: keep.Stamp(session.bytes, 0))
         says = "became shorter while it was read"
     else:
-        monkeypatch.setattr(keeping, "unpacked_parts", lambda packed: iter([b"other"]))
+        monkeypatch.setattr(keep, "unpacked_parts", lambda packed: iter([b"other"]))
         says = "was not written as it is"
     with pytest.raises(SessionError, match=says):
         keep_session(session, to)

@@ -25,7 +25,7 @@ from contextecho.sessions import (
     example_session,
     read_session,
 )
-from contextecho.sessions.normalised import SHARED, Header, Line, lines_of
+from contextecho.sessions.converting.normalised import SHARED, Header, Line, lines_of
 from contextecho.sessions.reading import members_of
 from sessions.building import assistant, call, chained, line, record, result, user, write
 from sessions.damage import QUIET, json_values

@@ -160,7 +160,7 @@ def test_what_a_client_has_not_committed_is_not_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a write-ahead log it writes into the file itself, before it commits."""
-    monkeypatch.setattr("contextecho.sessions.databases._WAIT_SECONDS", 0)
+    monkeypatch.setattr("contextecho.sessions.building.databases._WAIT_SECONDS", 0)
     client = sqlite3.connect(path, isolation_level=None)
     client.execute("PRAGMA journal_mode = DELETE")
     client.execute("PRAGMA cache_size = 1")

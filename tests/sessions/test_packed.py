@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from contextecho.cli.main import main
 from contextecho.errors import SessionError
-from contextecho.sessions import example_session, packed, read_session
+from contextecho.sessions import example_session, read_session
+from contextecho.sessions.packing import packed
 from contextecho.sessions.reading import format_of, members_of
 from sessions.building import assistant, line, user
 from sessions.inspect_logs import sample, write_eval

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.sessions.jsontext import BROKEN
-from contextecho.sessions.placed import Document, placed_lines
-from contextecho.sessions.tally import Tally
+from contextecho.sessions.building.jsontext import BROKEN
+from contextecho.sessions.building.placed import Document, placed_lines
+from contextecho.sessions.building.tally import Tally
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=6),

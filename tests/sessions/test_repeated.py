@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from contextecho.sessions import repeated
-from contextecho.sessions.conversation import Message, Piece
+from contextecho.sessions.building import repeated
+from contextecho.sessions.building.conversation import Message, Piece
+from contextecho.sessions.building.repeated import Threads
 from contextecho.sessions.model import Kind, Span, Speaker
-from contextecho.sessions.repeated import Threads
 
 
 def asked(text: str) -> Message:

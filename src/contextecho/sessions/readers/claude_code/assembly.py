@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import CALL, HUMAN, MODEL, RESULT, Compaction, Kind, Span, Turn
 from contextecho.sessions.readers.claude_code.branches import ANSWER, OTHER, PROMPT, Branches
 from contextecho.sessions.readers.claude_code.compactions import Compactions
@@ -24,7 +25,6 @@ from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
 from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA
 from contextecho.sessions.readers.claude_code.removal import Removal
 from contextecho.sessions.readers.claude_code.sidechains import Sidechains
-from contextecho.sessions.tally import Tally
 
 WITHDRAWN: Final = "answer that the client withdrew"
 

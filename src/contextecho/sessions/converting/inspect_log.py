@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, Final
 import msgspec
 from msgspec import Struct
 
-from contextecho.sessions.jsontext import scrub
+from contextecho.sessions.building.jsontext import scrub
+from contextecho.sessions.converting.normalised import Count, header_of, turn_line
 from contextecho.sessions.model import CompactionKind, Content, Kind, Session, Speaker, Turn
-from contextecho.sessions.normalised import Count, header_of, turn_line
 
 OURS: Final = "contextecho"
 """The key, in the metadata of a message and of the sample, of what a log has no field for."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from contextecho.errors import PassingError, SessionError
-from contextecho.sessions.inside import look_inside
+from contextecho.sessions.finding.inside import look_inside
+from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.model import Kind, Session, Speaker
-from contextecho.sessions.summary import Summaries, Summary
 
 
 def summarise(path: Path) -> Summaries:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import (
     ANSWER,
     CALL,
@@ -33,7 +34,6 @@ from contextecho.sessions.model import (
     Speaker,
     Turn,
 )
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 

@@ -17,8 +17,8 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
-from contextecho.sessions.copies import copies_among
-from contextecho.sessions.roots import is_database
+from contextecho.sessions.finding.copies import copies_among
+from contextecho.sessions.finding.roots import is_database
 
 _KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
 _PACKED: Final = (".zst", ".gz")
@@ -123,7 +123,7 @@ def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
     """The session's file in a folder of `sessions keep`, where all else belongs to it."""
     if not any(entry.name == "manifest.json" for entry in entries):
         return None
-    from contextecho.sessions.archive import session_file_in
+    from contextecho.sessions.packing.archive import session_file_in
 
     kept = session_file_in(Path(folder))
     return None if kept is None else str(kept)
@@ -167,7 +167,7 @@ def _status(path: str, walked: Walk) -> os.stat_result | None:
 
 
 def _refused(path: str, error: OSError) -> SessionError:
-    from contextecho.sessions.stamp import unreadable
+    from contextecho.sessions.building.stamp import unreadable
 
     return unreadable(Path(path), error)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from contextecho.errors import SessionError
-from contextecho.sessions.databases import reading
+from contextecho.sessions.building.databases import reading
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:

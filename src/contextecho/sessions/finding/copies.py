@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from contextecho.sessions.archive import KeptFile
-    from contextecho.sessions.walking import Candidate
+    from contextecho.sessions.finding.walking import Candidate
+    from contextecho.sessions.packing.archive import KeptFile
 
 _HEADS: Final = (b'{"format":"contextecho.session/', b'{"version":2', b"PK\x03\x04")
 _PEEK: Final = 1 << 12
@@ -83,7 +83,7 @@ def _original_of(path: str) -> tuple[_File, ...]:
 
 def _kept_files(path: str) -> Sequence[KeptFile]:
     """What was kept as this file; of a database only rows are, which are no file that is there."""
-    from contextecho.sessions.archive import kept_with, manifest_in, session_file_in
+    from contextecho.sessions.packing.archive import kept_with, manifest_in, session_file_in
 
     folder, _ = kept_with(Path(path))
     manifest = manifest_in(folder)

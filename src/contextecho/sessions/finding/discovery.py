@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
-from contextecho.sessions.index import Entry, Index
-from contextecho.sessions.roots import find_roots
-from contextecho.sessions.summary import Summaries, Summary
-from contextecho.sessions.walking import Candidate, walk
+from contextecho.sessions.finding.index import Entry, Index
+from contextecho.sessions.finding.roots import find_roots
+from contextecho.sessions.finding.summary import Summaries, Summary
+from contextecho.sessions.finding.walking import Candidate, walk
 
 DEFAULT_RETENTION_DAYS: Final = 30
 
@@ -177,7 +177,7 @@ def _summaries(
     unknown = [n for n, found in enumerate(kept) if found is None]
     if unknown:
         from contextecho.processes import spread
-        from contextecho.sessions.summarising import summarise
+        from contextecho.sessions.finding.summarising import summarise
 
         sizes = [files[n].mark.bytes for n in unknown]
         on_reading(len(unknown), sum(sizes))
@@ -209,7 +209,7 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
 
 def _retention_days(root: Path) -> int | None:
     """`cleanupPeriodDays` of this client folder, if it is set."""
-    from contextecho.sessions.jsontext import decode_json
+    from contextecho.sessions.building.jsontext import decode_json
 
     try:
         settings = decode_json((root / "settings.json").read_bytes())

@@ -24,8 +24,8 @@ import msgspec
 from contextecho import __version__
 from contextecho.caching import cache_folder
 from contextecho.own_files import refuse_endless
-from contextecho.sessions.summary import Summaries
-from contextecho.sessions.walking import Candidate, Mark
+from contextecho.sessions.finding.summary import Summaries
+from contextecho.sessions.finding.walking import Candidate, Mark
 
 _LAYOUT: Final = 1
 _PACKAGE: Final = (".dist-info", ".egg-info")
@@ -116,7 +116,7 @@ def _made_by() -> bytes:
 
 def _own_code() -> Iterator[str]:
     """The files of this room, so that a change of a reader is a change."""
-    for folder, _, names in os.walk(Path(__file__).parent):
+    for folder, _, names in os.walk(Path(__file__).parents[1]):
         for name in sorted(names):
             if name.endswith(".py"):
                 status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118

@@ -15,9 +15,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import CompactionKind, Kind, Speaker
-from contextecho.sessions.placed import Placed
 
 _SUMMARY = re.compile(r"summar|continued from a previous", re.IGNORECASE)
 _BEGINNING: Final = 400  # characters in which a message says that it is a summary

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.jsontext import (
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.jsontext import (
     BROKEN,
     decode_json,
     elements,
@@ -27,9 +27,9 @@ from contextecho.sessions.jsontext import (
     scrub,
     value_at,
 )
+from contextecho.sessions.building.stamp import Stamp, Stamped
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Content, Kind, Span, Turn
-from contextecho.sessions.stamp import Stamp, Stamped
-from contextecho.sessions.tally import Tally
 
 _OBJECTS = (dict, Struct)
 

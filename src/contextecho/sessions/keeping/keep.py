@@ -29,7 +29,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
-from contextecho.sessions.archive import (
+from contextecho.sessions.building.stamp import Stamp, unreadable
+from contextecho.sessions.keeping.rows import copy_rows, is_database
+from contextecho.sessions.model import Session, Spread
+from contextecho.sessions.packing.archive import (
     FORMAT,
     MANIFEST,
     KeptFile,
@@ -38,11 +41,8 @@ from contextecho.sessions.archive import (
     session_file_in,
     written,
 )
-from contextecho.sessions.model import Session, Spread
-from contextecho.sessions.packed import is_packed, unpacked_parts
+from contextecho.sessions.packing.packed import is_packed, unpacked_parts
 from contextecho.sessions.reading import Held, open_file, read_session, split_name
-from contextecho.sessions.rows import copy_rows, is_database
-from contextecho.sessions.stamp import Stamp, unreadable
 from contextecho.untrusted import make_visible
 
 _LEVEL: Final = 10  # of zstd: a session of 300 MB takes seconds, and little is gained beyond
@@ -248,7 +248,7 @@ def _absolute(path: Path) -> Path:
 
 def _pack(source: Path, target: Path, name: str) -> KeptFile:
     """Pack a file as long as it is now, and read it back. Its time is kept, its mode is not."""
-    from contextecho.sessions.zstandard import zstd
+    from contextecho.sessions.packing.zstandard import zstd
 
     packed = target.with_name(f"{target.name}.zst")
     _make_private(packed.parent)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from contextecho.sessions.jsontext import scrub
+from contextecho.sessions.building.jsontext import scrub
 from contextecho.sessions.model import (
     Compaction,
     Content,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import list_in, objects_in, string, text_in
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import list_in, objects_in, string, text_in
+from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 _SPOKEN: Final = frozenset({"text", "input_text", "output_text", "refusal"})

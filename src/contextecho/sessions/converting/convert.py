@@ -15,9 +15,9 @@ from typing import BinaryIO, Final
 
 from contextecho.counting import counted
 from contextecho.errors import UsageError
-from contextecho.sessions.inspect_log import write_eval, write_json
+from contextecho.sessions.converting.inspect_log import write_eval, write_json
+from contextecho.sessions.converting.normalised import lines_of
 from contextecho.sessions.model import Session
-from contextecho.sessions.normalised import lines_of
 
 FORMATS: Final = ("jsonl", "inspect")
 _BY_SUFFIX: Final = {".jsonl": "jsonl", ".eval": "inspect", ".json": "inspect"}

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from contextecho.errors import SessionError
+from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
-from contextecho.sessions.packed import beginning
+from contextecho.sessions.packing.packed import beginning
 from contextecho.sessions.reading import Held, open_file
-from contextecho.sessions.stamp import unreadable
 
 # A file that is read from its beginning for each of its sessions (a data set of
 # conversations) is not taken apart when that would mean reading more than this.

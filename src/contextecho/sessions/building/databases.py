@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from contextecho.errors import PassingError, SessionError
-from contextecho.sessions.stamp import changed
+from contextecho.sessions.building.stamp import changed
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from contextecho.sessions.jsontext import scrub
+from contextecho.sessions.building.jsontext import scrub
 
 FORMAT: Final = "contextecho.archive/1"
 MANIFEST: Final = "manifest.json"

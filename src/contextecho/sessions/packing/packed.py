@@ -22,9 +22,9 @@ from typing import Any, BinaryIO, Final, cast
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
-from contextecho.sessions.archive import kept_with
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Content, Session, Source, Turn
-from contextecho.sessions.stamp import Stamp
+from contextecho.sessions.packing.archive import kept_with
 
 LARGEST: Final = 1 << 34
 """Bytes that a file may unpack to."""
@@ -201,7 +201,7 @@ def _open(path: Path) -> Iterator[BinaryIO]:
             except (gzip.BadGzipFile, zlib.error) as error:
                 raise ValueError from error
         else:
-            from contextecho.sessions.zstandard import zstd
+            from contextecho.sessions.packing.zstandard import zstd
 
             try:
                 with zstd.open(file) as content:
