@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from contextecho.errors import SessionError
 from contextecho.sessions import Compaction, Kind, Session, convert_session, read_session
 from contextecho.sessions.reading import members_of
-from sessions.building import assistant, record, user, write
+from sessions.claude_code_lines import assistant, record, user, write
 
 MOST = 25  # members of one file that are tried
 NOT_FITTING = "places of the converted session, which do not fit the messages"

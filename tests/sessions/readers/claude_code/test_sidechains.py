@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from contextecho.sessions import Session, Sidechain, read_session
-from sessions.building import assistant, call, line, record, result, user, write
+from sessions.claude_code_lines import assistant, call, line, record, result, user, write
 
 PROJECTS = "daaain/projects/"
 REAL = {

@@ -27,7 +27,7 @@ from contextecho.sessions import (
 )
 from contextecho.sessions.converting.normalised import SHARED, Header, Line, lines_of
 from contextecho.sessions.reading import members_of
-from sessions.building import assistant, call, chained, line, record, result, user, write
+from sessions.claude_code_lines import assistant, call, chained, line, record, result, user, write
 from sessions.damage import QUIET, json_values
 
 SAME = (
@@ -252,7 +252,7 @@ def test_no_field_of_a_turn_or_a_session_is_forgotten() -> None:
 
 
 def test_the_page_of_the_format_names_every_field() -> None:
-    page = (Path(__file__).parents[2] / "docs/formats/contextecho.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/formats/contextecho.md").read_text()
     named = {row.split("`")[1] for row in page.splitlines() if row.startswith("| `")}
     structs: tuple[type[msgspec.Struct], ...] = (Header, Line)
     assert named == {name for struct in structs for name in struct.__struct_fields__}

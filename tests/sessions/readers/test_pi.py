@@ -19,7 +19,7 @@ from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import pi
 from contextecho.sessions.readers.pi.tree import Tree
 from sessions.any_bytes import check, check_session
-from sessions.building import line
+from sessions.claude_code_lines import line
 from sessions.damage import QUIET, altered, damaged
 from sessions.looking import counts, texts
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from sessions.any_bytes import check
-from sessions.building import line
+from sessions.claude_code_lines import line
 from sessions.damage import QUIET, altered, damaged, written
 from sessions.looking import of_kind, reasons, said
 from sessions.trajectories import document

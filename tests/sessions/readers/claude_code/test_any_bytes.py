@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions.any_bytes import check
-from sessions.building import assistant, call, line, queue, record, result, user
+from sessions.claude_code_lines import assistant, call, line, queue, record, result, user
 from sessions.damage import QUIET, damaged, json_values
 
 SEED = b"".join(

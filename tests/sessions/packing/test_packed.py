@@ -21,7 +21,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import example_session, read_session
 from contextecho.sessions.packing import packed
 from contextecho.sessions.reading import format_of, members_of
-from sessions.building import assistant, line, user
+from sessions.claude_code_lines import assistant, line, user
 from sessions.inspect_logs import sample, write_eval
 from sessions.inspect_logs import user as inspect_user
 

@@ -19,8 +19,8 @@ from contextecho.sessions import (
     survey,
     walk,
 )
-from sessions.building import assistant, line, user, write
-from sessions.test_openhands_sdk import EVENTS, as_folder
+from sessions.claude_code_lines import assistant, line, user, write
+from sessions.readers.test_openhands_sdk import EVENTS, as_folder
 
 MAKE: dict[str, Callable[[Session, Path], Path]] = {
     "kept": lambda session, folder: keep_session(session, folder / "kept").path,

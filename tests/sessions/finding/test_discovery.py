@@ -24,7 +24,7 @@ from contextecho.sessions import (
 from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.finding.roots import CLIENTS, find_roots, homes_seen_from_wsl
 from contextecho.sessions.packing.zstandard import zstd
-from sessions.building import assistant, line, user
+from sessions.claude_code_lines import assistant, line, user
 
 SESSION = line(user("a")) + line(assistant("b"))
 SUB_AGENT = line(user("a", isSidechain=True)) + line(assistant("b", isSidechain=True))

@@ -10,7 +10,7 @@ import pytest
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, Turn, read_session
-from sessions.building import check_lengths
+from sessions.claude_code_lines import check_lengths
 
 PROJECTS = "daaain/projects/"
 

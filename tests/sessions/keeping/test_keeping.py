@@ -26,10 +26,10 @@ from contextecho.sessions.keeping import keep
 from contextecho.sessions.keeping.rows import copy_rows
 from contextecho.sessions.packing.archive import Manifest, kept_with
 from sessions import opencode_building as opencode
-from sessions.building import assistant, line, record, user, write
+from sessions.claude_code_lines import assistant, line, record, user, write
 from sessions.inspect_logs import sample, write_eval
 from sessions.inspect_logs import user as inspect_user
-from sessions.test_openhands_sdk import EVENTS, as_folder
+from sessions.readers.test_openhands_sdk import EVENTS, as_folder
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:

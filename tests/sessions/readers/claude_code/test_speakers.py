@@ -7,7 +7,7 @@ import time
 import pytest
 
 from contextecho.sessions import Kind, Session, Speaker
-from sessions.building import assistant, call, line, queue, record, result, user
+from sessions.claude_code_lines import assistant, call, line, queue, record, result, user
 from sessions.looking import texts
 
 

@@ -10,7 +10,7 @@ import pytest
 from contextecho.contexts import EstimateCounter, find_positions, load_protocol, take_snapshot
 from contextecho.errors import SessionError
 from contextecho.sessions import Session, read_session
-from sessions.building import assistant, call, chained, queue, record, result, user, write
+from sessions.claude_code_lines import assistant, call, chained, queue, record, result, user, write
 from sessions.looking import texts
 
 WITHDRAWN = "answer that the client withdrew"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contextecho.sessions import Session, read_session
-from sessions.building import assistant, queue, record, user
+from sessions.claude_code_lines import assistant, queue, record, user
 
 
 def modes(session: Session) -> list[str | None]:

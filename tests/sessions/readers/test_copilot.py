@@ -15,7 +15,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import copilot
 from sessions.any_bytes import check
-from sessions.building import check_lengths
+from sessions.claude_code_lines import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
 from sessions.looking import of_kind, reasons, spoken
 

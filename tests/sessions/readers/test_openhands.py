@@ -15,7 +15,7 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import openhands
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
-from sessions.building import line
+from sessions.claude_code_lines import line
 from sessions.damage import QUIET, altered, damaged, written
 from sessions.looking import counts, human_hashes, of_kind, reasons, said
 from sessions.trajectories import claimed, document, read_all

@@ -21,7 +21,7 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import sillytavern
 from contextecho.sessions.readers.sillytavern.dates import seconds_of
 from sessions.any_bytes import check
-from sessions.building import line
+from sessions.claude_code_lines import line
 from sessions.damage import QUIET, damaged, json_values
 from sessions.looking import reasons, said
 

@@ -20,8 +20,8 @@ from contextecho.sessions.building.stamp import changed
 from contextecho.sessions.finding.index import Index
 from contextecho.sessions.finding.summary import Summaries
 from sessions import opencode_building as opencode
-from sessions.building import assistant, line, user
-from sessions.test_discovery import put
+from sessions.claude_code_lines import assistant, line, user
+from sessions.finding.test_discovery import put
 
 SESSION = line(user("a")) + line(assistant("b"))
 LONGER = SESSION + line(user("c")) + line(assistant("d"))

@@ -17,8 +17,8 @@ from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import anthropic
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_session
-from sessions.building import assistant as record_of_claude_code
-from sessions.building import call, line, result
+from sessions.claude_code_lines import assistant as record_of_claude_code
+from sessions.claude_code_lines import call, line, result
 from sessions.damage import QUIET, altered, damaged
 from sessions.looking import counts, texts
 

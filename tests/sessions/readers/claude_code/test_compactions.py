@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contextecho.sessions import Kind
-from sessions.building import assistant, chained, queue, record, user
+from sessions.claude_code_lines import assistant, chained, queue, record, user
 
 KEPT_LOST = "kept messages that are not in the file"
 SUMMARY = "This session is being continued from a previous conversation that ran out of context."

@@ -11,7 +11,7 @@ import pytest
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Speaker, read_session
-from sessions.building import assistant, call, line, record, result, user, write
+from sessions.claude_code_lines import assistant, call, line, record, result, user, write
 from sessions.looking import counts, texts
 
 

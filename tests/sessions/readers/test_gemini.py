@@ -24,7 +24,7 @@ from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_se
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.readers import gemini
 from sessions.any_bytes import check
-from sessions.building import check_lengths
+from sessions.claude_code_lines import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
 from sessions.looking import counts, of_kind, reasons, spoken, texts
 

@@ -12,7 +12,7 @@ import pytest
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, discover, read_session
 from contextecho.sessions.reading import members_of
-from sessions.building import assistant, user
+from sessions.claude_code_lines import assistant, user
 
 MESSAGES = [
     {"role": "system", "content": "Be brief."},
