@@ -15,11 +15,14 @@ from typing import Any, BinaryIO, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.conversation import Conversation, Message
-from contextecho.sessions.fields import instant, string
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Conversation, Message
+from contextecho.sessions.building.fields import instant, string
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource
+from contextecho.sessions.building.repeated import Repeated, Threads
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session, Sidechain, Span
-from contextecho.sessions.placed import Document, Placed, PlacedSource
 from contextecho.sessions.readers.anthropic.blocks import is_message, left_out, pieces_of
 from contextecho.sessions.readers.anthropic.calls import (
     Call,
@@ -29,9 +32,6 @@ from contextecho.sessions.readers.anthropic.calls import (
     thread_of,
 )
 from contextecho.sessions.readers.anthropic.records import MESSAGES, records_of
-from contextecho.sessions.repeated import Repeated, Threads
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 
 NAME: Final = "anthropic"
 _SIGN = re.compile(

@@ -22,7 +22,9 @@ from typing import Final
 
 from contextecho.counting import counted
 from contextecho.errors import SessionError
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers.claude_code.ahead import (
     HelperLostError,
@@ -33,8 +35,6 @@ from contextecho.sessions.readers.claude_code.assembly import Assembly
 from contextecho.sessions.readers.claude_code.entries import read_entries
 from contextecho.sessions.readers.claude_code.records import is_record, is_row
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "claude-code"

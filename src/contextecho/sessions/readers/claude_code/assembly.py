@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import (
     CALL,
     HUMAN,
@@ -35,7 +36,6 @@ from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
 from contextecho.sessions.readers.claude_code.records import METADATA
 from contextecho.sessions.readers.claude_code.removal import Removal
 from contextecho.sessions.readers.claude_code.sidechains import Sidechains
-from contextecho.sessions.tally import Tally
 
 WITHDRAWN: Final = "answer that the client withdrew"
 

@@ -13,8 +13,8 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.fields import seconds
-from contextecho.sessions.jsontext import BROKEN, mend_line
+from contextecho.sessions.building.fields import seconds
+from contextecho.sessions.building.jsontext import BROKEN, mend_line
 from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, told_of
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (

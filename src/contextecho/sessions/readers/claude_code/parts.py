@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.model import (
     ANSWER,
     CALL,

@@ -19,16 +19,16 @@ from typing import Any, BinaryIO, Final
 import msgspec
 from msgspec import Struct
 
-from contextecho.sessions.conversation import Conversation
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.conversation import Conversation
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource, placed_lines
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session
-from contextecho.sessions.placed import Document, Placed, PlacedSource, placed_lines
 from contextecho.sessions.readers.gemini.log import Compacted, Log, is_message
 from contextecho.sessions.readers.gemini.parts import part_list, pieces, text_of
 from contextecho.sessions.readers.gemini.sidechains import parent_of, sidechains_below
 from contextecho.sessions.readers.gemini.telling import Telling
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "gemini"
