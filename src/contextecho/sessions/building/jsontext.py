@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -20,6 +21,7 @@ from contextecho.untrusted import mend_halves
 BROKEN: Final = object()
 """Stands for bytes that hold no JSON value (`None` is a value)."""
 
+_BEGINNINGS: Final = (b"{", b"[", BOM_UTF8)
 _MOST_STARTS: Final = 1000
 _MOST_PASSES: Final = 8  # over a broken line in search of a record: deeper than records nest
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
@@ -38,6 +40,17 @@ def decode_json(data: bytes | memoryview) -> Any:
         return scrub(json.loads(bytes(data).decode("utf-8-sig", "replace"), strict=False))
     except (ValueError, RecursionError):
         return BROKEN
+
+
+def line_values(head: bytes) -> Iterator[Any]:
+    """The values of the lines that begin an object or an array, `BROKEN` among them.
+
+    A document spread over lines has many that could be nothing here: they are not decoded.
+    """
+    for line in head.split(b"\n"):
+        line = line.lstrip()
+        if line.startswith(_BEGINNINGS):
+            yield decode_json(line)
 
 
 def json_text(value: Any) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from contextecho.sessions.building.conversation import Conversation, Piece
-from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.jsontext import line_values
 from contextecho.sessions.building.placed import Document, PlacedSource
 from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Session
@@ -81,4 +81,4 @@ def _is_document(file: BinaryIO, end: int) -> bool:
 
 
 def _holds_event(head: bytes) -> bool:
-    return b'"data"' in head and any(is_event(decode_json(line)) for line in head.split(b"\n"))
+    return b'"data"' in head and any(map(is_event, line_values(head)))
