@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
+from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, Turn
+from contextecho.sessions.reading import open_file
+
+
+def format_of(path: Path) -> str | None:
+    """The reader that takes the file for its own; None if none does."""
+    try:
+        return open_file(path).format
+    except SessionError:
+        return None
 
 
 def said(session: Session) -> list[tuple[Kind, Speaker, str]]:

@@ -169,15 +169,6 @@ def _failing_readably(path: Path) -> Iterator[None]:
         raise unreadable(path, error) from None
 
 
-def format_of(path: Path) -> str | None:
-    """The name of the format that a file is written in. Raises `OSError`."""
-    if packed.is_packed(path):
-        found = next((r for r in readers() if r.sniff(packed.beginning(path, _HEAD))), None)
-    else:
-        found = _fitting(path, _read_head(path))
-    return found.NAME if found is not None else None
-
-
 def _read_head(path: Path) -> bytes:
     """The first 64 kB of a file, and the rest of the line that they end in."""
     refuse_endless(path)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Speaker, read_session
-from contextecho.sessions.reading import format_of, members_of
+from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_file
 from sessions.damage import QUIET, damaged, json_values
 from sessions.inspect_logs import (
@@ -34,7 +34,7 @@ from sessions.inspect_logs import (
     write_eval,
     zip_of,
 )
-from sessions.looking import said
+from sessions.looking import format_of, said
 
 MESSAGES = [
     {"id": "sys", "role": "system", "content": "Be brief."},

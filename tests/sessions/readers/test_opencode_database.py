@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Speaker, look_inside, read_session
-from contextecho.sessions.reading import format_of, members_of
+from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_file, check_session
 from sessions.damage import QUIET, damaged, json_values
-from sessions.looking import reasons, said
+from sessions.looking import format_of, reasons, said
 from sessions.opencode_building import (
     SCHEMA,
     SHAPES,

@@ -9,7 +9,7 @@ import pytest
 
 from contextecho.errors import UsageError
 from contextecho.sessions import readers
-from contextecho.sessions.reading import format_of
+from sessions.looking import format_of
 
 READER = """
 NAME = "shouts"

@@ -17,10 +17,10 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers import sharegpt
 from contextecho.sessions.readers.sharegpt import records
-from contextecho.sessions.reading import format_of, members_of
+from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
 from sessions.damage import QUIET, damaged, json_values
-from sessions.looking import reasons, said
+from sessions.looking import format_of, reasons, said
 
 TURNS = [("system", "Be brief."), ("human", "Wéather in Paris?"), ("gpt", "Sunny 🎉")]
 

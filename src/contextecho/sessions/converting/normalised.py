@@ -93,6 +93,12 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     chars: Count | None = None  # `Turn.chars`, where it is not the length of the text
 
 
+FACTS: Final = (
+    *("cwd", "parent", "forked_from", "system", "models", "versions"),
+    *("compactions", "sidechains", "skipped", "row_turn_lines"),
+)
+"""The fields of a session that its header keeps as they are."""
+
 SHARED: Final = tuple(name for name in Line.__struct_fields__ if name in Turn.__struct_fields__)
 """The fields that a line and a turn have in common; `chars` is written only where it differs."""
 
@@ -113,9 +119,15 @@ def arguments_as_text(arguments: dict[str, Any]) -> str:
     return _encode(arguments).decode()
 
 
+def facts_of(known: Session | Header) -> dict[str, Any]:
+    """`FACTS` by their names."""
+    return {name: getattr(known, name) for name in FACTS}
+
+
 def header_of(session: Session) -> Header:
     """What the first line says of a session. Raises `SessionError` when its file changed."""
     counts = Counts(len(session.turns), session.prompts, session.steps, session.row_turns)
+    facts = facts_of(session) | {"row_turn_lines": tuple(session.row_turn_lines)}
     return Header(
         format=FORMAT,
         id=session.id,
@@ -124,16 +136,7 @@ def header_of(session: Session) -> Header:
         sha256=session.sha256,
         bytes=session.bytes,
         counts=counts,
-        cwd=session.cwd,
-        parent=session.parent,
-        forked_from=session.forked_from,
-        system=session.system,
-        models=session.models,
-        versions=session.versions,
-        compactions=session.compactions,
-        sidechains=session.sidechains,
-        skipped=session.skipped,
-        row_turn_lines=tuple(session.row_turn_lines),
+        **facts,
     )
 
 

@@ -116,6 +116,8 @@ def _say(conversation: Conversation, found: Placed) -> None:
     """Take in one message; the instructions before anything is said are the system prompt."""
     role, model = found.value["role"], string(found.value, "model")
     pieces = pieces_of(found.value)
+    if not pieces:
+        conversation.tally.add("empty message", found.line)
     if role in _INSTRUCTIONS and not conversation.turns:
         conversation.system += [piece.text for piece in pieces]
         return

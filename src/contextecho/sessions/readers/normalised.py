@@ -26,6 +26,7 @@ from contextecho.sessions.converting.normalised import (
     Header,
     Line,
     arguments_as_text,
+    facts_of,
 )
 from contextecho.sessions.model import Compaction, Session, Span, Turn
 from contextecho.untrusted import make_visible
@@ -63,23 +64,18 @@ def read(path: Path) -> Session:
         tally.add("fewer turns than the header counts", 1)
     if not turns or not turns[-1].step:
         raise SessionError("holds no conversation: no message of a model", where=str(path))
+    facts = facts_of(header) | {
+        "compactions": tuple(referring(each, index_of) for each in header.compactions),
+        "skipped": (*header.skipped, *tally.skipped()),  # the session's own, then this file's
+    }
     return Session(
         id=make_visible(header.id),
         path=path,
         format=NAME,
         bytes=stamp.size,
         turns=tuple(turns),
-        compactions=tuple(referring(each, index_of) for each in header.compactions),
-        row_turn_lines=header.row_turn_lines,
-        skipped=(*header.skipped, *tally.skipped()),  # the session's own, then this file's
-        sidechains=header.sidechains,
-        models=header.models,
-        versions=header.versions,
         source=source,
-        cwd=header.cwd,
-        system=header.system,
-        parent=header.parent,
-        forked_from=header.forked_from,
+        **facts,
     )
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.sessions.converting.inspect_log import OURS, SHARED, Place
-from contextecho.sessions.converting.normalised import FORMAT, Header
+from contextecho.sessions.converting.normalised import FORMAT, Header, facts_of
 from contextecho.sessions.model import Session, Skipped, Turn
 from contextecho.sessions.readers.normalised import path_of, referring
 
@@ -54,25 +54,19 @@ def as_converted(session: Session, metadata: Any, messages: Sequence[Any]) -> Se
     index_of = {place.index: index for index, (_, places) in enumerate(found) for place in places}
     lines = [(max(place.line for place in places), turn.line) for turn, places in found]
     after = len(messages) + 1
-    return replace(
-        session,
-        turns=tuple(turns),
-        compactions=tuple(
+    facts = facts_of(header) | {
+        "system": session.system,
+        "compactions": tuple(
             replace(
                 referring(compaction, index_of),
                 line=next((line for was, line in lines if was >= compaction.line), after),
             )
             for compaction in header.compactions
         ),
-        row_turn_lines=_row_turn_lines(turns, rows),
-        skipped=(*header.skipped, *session.skipped),
-        sidechains=header.sidechains,
-        models=header.models,
-        versions=header.versions,
-        cwd=header.cwd,
-        parent=header.parent,
-        forked_from=header.forked_from,
-    )
+        "row_turn_lines": _row_turn_lines(turns, rows),
+        "skipped": (*header.skipped, *session.skipped),
+    }
+    return replace(session, turns=tuple(turns), **facts)
 
 
 def _not_fitting(session: Session) -> Session:
