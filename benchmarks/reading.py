@@ -2,7 +2,7 @@
 
     python benchmarks/reading.py [--mb 300] [--repetitions 3]
 
-Three contenders (`reading_contenders.py`), each in a process of its own, take turns;
+Four contenders (`reading_contenders.py`), each in a process of its own, take turns;
 printed are medians. Counted is the whole process as the system counted it, interpreter,
 imports and helpers included: wall and CPU seconds. "work" is the wall time without the
 start of the interpreter and the imports. Memory is seen in runs of its own: the most that
@@ -110,13 +110,14 @@ def print_table(results: dict[str, Run], peaks: dict[str, float]) -> int:
     for name, run in results.items():
         times = f"{run.wall:8.2f}{run.work:8.2f}{run.cpu:8.2f}"
         print(f"{name:18}{times}{peaks[name]:9.0f}   {run.did}")
-    base, floor, ours = (results[name] for name in CONTENDERS)
+    base, floor, decoding, ours = (results[name] for name in CONTENDERS)
     speed, slowness, memory = base.wall / ours.wall, ours.wall / floor.wall, peaks["contextecho"]
     print(f"\nagainst json.loads list: {speed:.2f}x faster (target {LEAST_SPEED:.0f})")
     print(f"                         {base.work / ours.work:.2f}x faster without start and imports")
     print(f"                         {base.cpu / ours.cpu:.2f}x less CPU")
     print(f"                         {peaks['json.loads list'] / memory:.1f}x less memory")
     print(f"against orjson pass:     {slowness:.2f}x its time (target at most {MOST_TIME})")
+    print(f"against typed pass:      {ours.cpu / decoding.cpu:.2f}x its CPU")
     print(f"peak memory:             {memory:.0f} MB (target at most {MOST_MEMORY:.0f})")
     return int(speed < LEAST_SPEED or slowness > MOST_TIME or memory > MOST_MEMORY)
 

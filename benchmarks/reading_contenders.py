@@ -34,6 +34,16 @@ def orjson_pass(path: str) -> Done:
     return f"{parsed} records parsed", perf_counter() - began
 
 
+def typed_pass(path: str) -> Done:
+    """Every record decoded as our reader decodes it, and let go: what remains is our own work."""
+    from contextecho.sessions.readers.claude_code.records import decode_record
+
+    began = perf_counter()
+    with open(path, "rb") as file:
+        decoded = sum(decode_record(line) is not None for line in file)
+    return f"{decoded} records decoded", perf_counter() - began
+
+
 def contextecho(path: str) -> Done:
     """Ours: the session indexed, and twelve snapshots under the strict protocol, evenly spaced."""
     from contextecho.contexts import EstimateCounter, find_positions, load_protocol, take_snapshot
@@ -55,6 +65,7 @@ def contextecho(path: str) -> Done:
 CONTENDERS = {
     "json.loads list": loads_list,
     "orjson pass": orjson_pass,
+    "typed pass": typed_pass,
     "contextecho": contextecho,
 }
 
