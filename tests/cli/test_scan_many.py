@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from contextecho.cli.main import main
-from contextecho.cli.scan.screening import screen_all
+from contextecho.scoring import screen_all
 from sessions.building import assistant, line, user
 
 
@@ -112,7 +112,7 @@ def test_two_processes_find_what_one_finds(tree: Path, monkeypatch: pytest.Monke
 def test_what_shares_out_the_files_has_no_threads_and_can_be_copied() -> None:
     """numpy starts some when it is imported, and then each worker would begin from nothing."""
     program = (
-        "import sys, contextecho.cli.scan, contextecho.cli.scan.screening\n"
+        "import sys, contextecho.cli.scan, contextecho.scoring.screening\n"
         "from contextecho.processes import _context\n"
         "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
         "print(_context().get_start_method())"

@@ -30,9 +30,9 @@ _WORDS = re.compile(r"&|<|>|@|://|www\.", re.IGNORECASE)
 
 def write_markdown(view: View) -> str:
     """The Markdown document of a run."""
-    page = _templates().get_template("report.md.jinja")
     agreement = agreement_table(view)
-    text = page.render(
+    return render_markdown(
+        "report.md.jinja",
         view=view,
         run=view.analysis.run,
         session_file=session_file(view),
@@ -44,6 +44,11 @@ def write_markdown(view: View) -> str:
         cannot_say=CANNOT_SAY,
         collected=collected(view),
     )
+
+
+def render_markdown(template: str, **values: Any) -> str:
+    """A document of ours, with what is untrusted in it made inert."""
+    text = _templates().get_template(template).render(**values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 

@@ -10,6 +10,7 @@ has some cannot be copied.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +33,11 @@ class Screened(msgspec.Struct):
 
     screens: list[Screen] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
+    refused: list[SessionError] = msgspec.field(default_factory=list)  # by the system, in a folder
     sub_agents: int = 0
     copies: int = 0  # files left out: kept or converted from others that are there
+    places: tuple[str, ...] = ()  # files and folders, as they were named
+    at: float = 0.0  # seconds since 1970, when it began
 
 
 def screen_all(
@@ -48,12 +52,13 @@ def screen_all(
     system refuses in a folder.
     """
     sizes: dict[tuple[Path, bool], int] = {}  # of (path, whether the user named it)
-    everything = Screened()
+    everything = Screened(places=tuple(map(str, paths)), at=time.time())
     for path in paths:
         if not path.is_dir():
             sizes[path, True] = path.stat().st_size if path.is_file() else 0
             continue
         walked = walk([path])
+        everything.refused += walked.unread
         for error in walked.unread:
             on_unread(error)
         sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
