@@ -19,6 +19,7 @@ from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.missing import missing
 from contextecho.reports.provenance import session_file
 from contextecho.reports.tables import Table, contrasts_table, denominators_table
+from contextecho.reports.typeset import sentence
 from contextecho.reports.view import View
 from contextecho.untrusted import one_line
 
@@ -81,7 +82,7 @@ def _shown(value: Any) -> Any:
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("contextecho.reports"),
         autoescape=False,  # `_shown` escapes for Markdown, HTML included
         finalize=_shown,
@@ -89,3 +90,5 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"sentence": sentence}
+    return environment

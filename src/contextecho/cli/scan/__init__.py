@@ -16,7 +16,7 @@ from contextecho.cli.finding import (
     say_unread,
 )
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say_next, show
+from contextecho.cli.printing import print_json, say, say_next, show
 from contextecho.errors import SessionError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def command(
     The report, HTML or Markdown, says the same with figures, one file for all sessions. It
     holds the names of sessions, folders and models and no text of a session.
     """
-    from contextecho.cli.scan.reporting import chosen_output
+    from contextecho.cli.scan.reporting import chosen_output, write
     from contextecho.scoring import screen_all
 
     chosen = chosen_output(output, name, as_json=as_json)
@@ -59,18 +59,18 @@ def command(
     if not screens:
         end_with(wrong)
         raise unread[0] if len(unread) == 1 else _nothing(paths, len(unread))
-    _print(screened, as_json=as_json, but_report=chosen == "-")
-    _end(screened, chosen, name)
+    written = None if chosen is None else write(screened, chosen, name)
+    if chosen != "-":
+        _print(screened, as_json=as_json)
+    _end(screened, written)
     end_with(wrong)
 
 
-def _print(screened: Screened, *, as_json: bool, but_report: bool) -> None:
-    """What stdout gets, unless the report goes there."""
+def _print(screened: Screened, *, as_json: bool) -> None:
+    """One document, one session in full, or the table."""
     from contextecho.cli.scan.many import print_screens
     from contextecho.cli.scan.one import lines_of
 
-    if but_report:
-        return
     if as_json:
         print_json(_document(screened))
     elif len(screened.screens) == 1 and not screened.unread:
@@ -79,15 +79,14 @@ def _print(screened: Screened, *, as_json: bool, but_report: bool) -> None:
         print_screens(screened.screens, screened.unread)
 
 
-def _end(screened: Screened, output: str | None, name: str | None) -> None:
-    """The report if one is asked for, what was left out, and the next command."""
-    from contextecho.cli.scan.reporting import write
+def _end(screened: Screened, written: Path | None) -> None:
+    """What was left out, the report if a file holds it, and the next command."""
     from contextecho.scoring import next_command
 
     say_sub_agents(screened.sub_agents)
     say_copies(screened.copies)
-    if output is not None:
-        write(screened, output, name)
+    if written is not None:
+        say(f"Wrote {written}")
     say_next(*next_command(screened.screens))
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from contextecho.cli.printing import say
 from contextecho.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,11 +39,11 @@ def chosen_output(output: str | None, name: str | None, *, as_json: bool) -> str
     return output
 
 
-def write(screened: Screened, output: str, name: str | None) -> None:
-    """Write the report to where `chosen_output` said, and say so."""
+def write(screened: Screened, output: str, name: str | None) -> Path | None:
+    """Write the report to where `chosen_output` said; the file, if it is one."""
     from contextecho.reports import render_scan, write_scan
 
     if output == "-":
         click.echo(render_scan(screened, name or "html"), nl=False)
-    else:
-        say(f"Wrote {write_scan(screened, Path(output), format=name)}")
+        return None
+    return write_scan(screened, Path(output), format=name)

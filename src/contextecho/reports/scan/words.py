@@ -1,0 +1,199 @@
+"""A scan in words: what was scanned, what stands out, what was left out, what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePath
+
+from contextecho import __version__
+from contextecho.counting import counted
+from contextecho.own_files import from_home
+from contextecho.reports.scan.readings import FEATURE_READINGS, written
+from contextecho.reports.typeset import Quantity, listing, number, p_value, whole
+from contextecho.scoring import (
+    NOTABLE_AUC,
+    SCREEN_TEXTS,
+    SIGNIFICANCE,
+    SMALLEST_THIRD,
+    Outlook,
+    Screen,
+    Screened,
+    Shift,
+    Voice,
+    lacking,
+    next_command,
+)
+
+RULES = (
+    "Texts are compared under equal conditions only: the same model, version of the client, "
+    "declared mode and personality, and language of the prompts. Under each set of conditions "
+    f"the first third of a voice's texts stands against the last, at least {SMALLEST_THIRD} texts "
+    "each; a set that is too small is left out. The AUC is the chance that a late text has more "
+    "of a feature than an early one; p is van Elteren's rank test, two-sided and adjusted for the "
+    f"number of features and voices. A feature stands out where p is below {SIGNIFICANCE:g} and "
+    f"the AUC is {NOTABLE_AUC:g} or more, or {1 - NOTABLE_AUC:g} or less. A screen computes no "
+    "intervals."
+)
+PASSED_OVER = (
+    "In folders, files of other kinds are passed over without being counted; a file that was "
+    "named, or that looks like a session and is none, is listed."
+)
+
+
+def file_name(screen: Screen) -> str:
+    """The name of the session's file, with its member, without the folder."""
+    return PurePath(screen.path).name
+
+
+def facts_of(screened: Screened) -> tuple[tuple[str, str], ...]:
+    """(name, value) for the head of the page."""
+    screens = screened.screens
+    return (
+        ("Scanned", ", ".join(map(from_home, screened.places))),
+        ("Sessions read", _read(screened)),
+        ("By client", _clients(screens)),
+        ("Too short to tell", f"{_short(screens)} of {whole(len(screens))}"),
+        ("Not read", counted(len(screened.unread), "file")),
+        ("Scanned at", _moment(screened.at)),
+        ("Version", f"contextecho {__version__}"),
+    )
+
+
+def facts_of_one(screened: Screened, screen: Screen) -> tuple[tuple[str, str], ...]:
+    """(name, value) for the head of the page of one session."""
+    return (
+        ("Session", file_name(screen)),
+        ("Read as", " ".join((screen.format, *(f"({v})" for v in _versions(screen))))),
+        ("Models", ", ".join(screen.models) or "not recorded"),
+        ("Length", ", ".join(counts_of(screen))),
+        ("Not read", counted(len(screened.unread), "file")),
+        ("Scanned at", _moment(screened.at)),
+        ("Version", f"contextecho {__version__}"),
+    )
+
+
+def counts_of(screen: Screen) -> Iterator[str]:
+    """How long a session is, by each of its indices."""
+    yield counted(screen.prompts, "prompt")
+    yield counted(screen.steps, "agent step")
+    yield counted(screen.row_turns, "row turn")
+    yield counted(screen.compactions, "compaction")
+    if screen.microcompactions:
+        yield counted(screen.microcompactions, "microcompaction")
+
+
+def standing_out(screen: Screen, voice: Voice) -> list[Shift]:
+    """The comparisons of this voice that stand out."""
+    return [shift for shift in screen.shifts if shift.voice == voice and shift.notable]
+
+
+def findings(screen: Screen, voice: Voice) -> Iterator[str]:
+    """What the comparison of the ends says, in sentences with their n."""
+    compared = [shift for shift in screen.shifts if shift.voice == voice]
+    found = standing_out(screen, voice)
+    if not compared:
+        yield (
+            f"{counted(screen.texts[voice], 'text')}: too few under equal conditions to compare "
+            "the first third with the last."
+        )
+    elif not found:
+        n = f"n = {whole(compared[0].n_early)} and {counted(compared[0].n_late, 'text')}"
+        yield f"From the first third to the last nothing stands out ({n})."
+    for shift in found:
+        yield f"From the first third to the last {change_of(shift)}."
+
+
+def change_of(shift: Shift) -> str:
+    """One comparison: `dashes 0.35 → 1.20 a text (n = 8 and 8 texts, AUC 0.84, p = 0.012)`."""
+    reading = FEATURE_READINGS[shift.feature]
+    n = f"n = {whole(shift.n_early)} and {counted(shift.n_late, 'text')}"
+    return (
+        f"{reading.name} {written(shift.feature, shift.early)} → "
+        f"{written(shift.feature, shift.late)} {reading.unit} ({n}, "
+        f"AUC {number(shift.auc, Quantity.CHANCE)}, p {p_of(shift.p)})"
+    )
+
+
+def p_of(p: float) -> str:
+    """`= 0.012` or `< 0.001`, for a sentence."""
+    said = p_value(p)
+    return said if said.startswith("<") else f"= {said}"
+
+
+def outcome(screens: Sequence[Screen]) -> str:
+    """How many of how many stand out, and what to expect where nothing changes."""
+    count = Counter(screen.outlook for screen in screens)
+    compared = len(screens) - count[Outlook.SHORT]
+    if not compared:
+        return (
+            f"None of {counted(len(screens), 'session')} is long enough: a comparison needs "
+            f"{SCREEN_TEXTS} texts of one voice under equal conditions."
+        )
+    return (
+        f"In {whole(count[Outlook.PROBE])} of {counted(compared, 'session')} that could be "
+        "compared something stands out. Of sessions in which nothing changes, up to one in "
+        "twenty stands out all the same, and somewhat more where neighbouring texts are alike."
+    )
+
+
+def left_out(screened: Screened) -> Iterator[str]:
+    """What is not in the numbers, and why; one sentence each."""
+    if short := _short(screened.screens):
+        yield (
+            f"{whole(int(short))} of {counted(len(screened.screens), 'session')}: too short to "
+            f"tell. A comparison needs {SCREEN_TEXTS} texts of one voice under equal conditions."
+        )
+    if screened.unread:
+        yield f"{counted(len(screened.unread), 'file')}: not read."
+    if screened.refused:
+        yield f"{counted(len(screened.refused), 'place')}: refused by the system."
+    if screened.sub_agents:
+        yield (
+            f"{counted(screened.sub_agents, 'session')} of sub-agents: part of those that "
+            "started them."
+        )
+    if screened.copies:
+        copies = counted(screened.copies, "kept or converted copy", "kept or converted copies")
+        yield f"{copies}: the originals are there."
+
+
+def short_sessions(screens: Sequence[Screen]) -> list[tuple[str, str]]:
+    """(session, what it lacks) of those that are too short to tell."""
+    return [(from_home(s.path), lacking(s)) for s in screens if s.outlook is Outlook.SHORT]
+
+
+def next_line(screens: Sequence[Screen]) -> str:
+    """The next command, quoted for a shell that knows `~`."""
+    return " ".join(["contextecho", *map(_quoted, next_command(screens))])
+
+
+def _quoted(word: str) -> str:
+    home, slash, rest = from_home(word).partition("/")
+    return f"~/{shlex.quote(rest)}" if home == "~" and slash else shlex.quote(word)
+
+
+def _read(screened: Screened) -> str:
+    of = len(screened.screens) + len(screened.unread)
+    return f"{whole(len(screened.screens))} of {whole(of)} tried"
+
+
+def _clients(screens: Sequence[Screen]) -> str:
+    counts = Counter(screen.format for screen in screens).most_common()
+    return ", ".join(f"{name} {whole(n)}" for name, n in counts)
+
+
+def _short(screens: Sequence[Screen]) -> int:
+    return sum(screen.outlook is Outlook.SHORT for screen in screens)
+
+
+def _versions(screen: Screen) -> Iterator[str]:
+    if screen.versions:
+        yield f"version {listing(screen.versions)}"
+
+
+def _moment(seconds: float) -> str:
+    """By the clock of this machine, with its offset from UTC."""
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M %z")
