@@ -100,9 +100,9 @@ def test_the_document_is_in_the_order_of_the_files(
 
 
 def test_two_processes_find_what_one_finds(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = screen_all([tree], on_unread=print, processes=1)
+    alone = screen_all([tree], processes=1)
     monkeypatch.setattr("contextecho.processes._LEAST_SPREAD", 0)
-    together = screen_all([tree], on_unread=print, processes=2)
+    together = screen_all([tree], processes=2)
     assert together.screens == alone.screens
     assert len(alone.screens) == 6
     assert list(map(str, together.unread)) == list(map(str, alone.unread))

@@ -56,6 +56,7 @@ __all__ = [
     "lacking",
     "load_rubric",
     "measure_features",
+    "most_texts",
     "next_command",
     "read_judgement",
     "rubric_ids",
@@ -109,7 +110,13 @@ if TYPE_CHECKING:
         suitability_of,
     )
     from contextecho.scoring.voices import Voice
-    from contextecho.scoring.worth import heads_standing_out, lacking, next_command, worth_first
+    from contextecho.scoring.worth import (
+        heads_standing_out,
+        lacking,
+        most_texts,
+        next_command,
+        worth_first,
+    )
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -149,6 +156,6 @@ else:
         "shown": ("FEATURE_HEADS", "in_shown_unit"),
         "voices": ("Voice",),
         "suitability": ("SCREEN_TEXTS", "TRAJECTORY_STEPS", "Suitability", "suitability_of"),
-        "worth": ("heads_standing_out", "lacking", "next_command", "worth_first"),
+        "worth": ("heads_standing_out", "lacking", "most_texts", "next_command", "worth_first"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

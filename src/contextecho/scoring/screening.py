@@ -11,7 +11,7 @@ has some cannot be copied.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,16 +40,10 @@ class Screened(msgspec.Struct):
     at: float = 0.0  # seconds since 1970, when it began
 
 
-def screen_all(
-    paths: Sequence[Path],
-    *,
-    on_unread: Callable[[SessionError], None],
-    processes: int | None = None,
-) -> Screened:
+def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screened:
     """Every session in the files named and below the folders, in the order of the paths.
 
-    Over processes, one a core unless said otherwise. `on_unread` is told of what the
-    system refuses in a folder.
+    Over processes, one a core unless said otherwise.
     """
     sizes: dict[tuple[Path, bool], int] = {}  # of (path, whether the user named it)
     everything = Screened(places=tuple(map(str, paths)), at=time.time())
@@ -59,8 +53,6 @@ def screen_all(
             continue
         walked = walk([path])
         everything.refused += walked.unread
-        for error in walked.unread:
-            on_unread(error)
         sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
         everything.copies += walked.copies
     files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]

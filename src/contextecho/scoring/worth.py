@@ -26,8 +26,13 @@ def worth_first(screens: Sequence[Screen]) -> list[Screen]:
 
 def lacking(screen: Screen) -> str:
     """What a session that is too short to tell is short of; an empty string for others."""
+    return lacking_texts(most_texts(screen))
+
+
+def most_texts(screen: Screen) -> int:
+    """How many texts of one voice stand under equal conditions, at most."""
     most = (texts for stratum in screen.strata for texts in stratum.texts.values())
-    return lacking_texts(max(most, default=0))
+    return max(most, default=0)
 
 
 def next_command(screens: Sequence[Screen]) -> tuple[str, ...]:

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "name", metavar="html|md", help="Of the report. Default: by FILE.")
 @json_option
-def command(
-    sessions: tuple[str, ...], output: str | None, name: str | None, as_json: bool
-) -> None:
+def command(sessions: tuple[str, ...], output: str | None, name: str | None, as_json: bool) -> None:
     """Screen sessions for changes of register: a screen, never a diagnosis.
 
     Shows how the model's own voice changes within a session: hedges, first-person
@@ -52,7 +50,9 @@ def command(
 
     chosen = chosen_output(output, name, as_json=as_json)
     paths = [find_path_to_scan(text) for text in sessions]
-    screened = screen_all(paths, on_unread=say_unread)
+    screened = screen_all(paths)
+    for error in screened.refused:
+        say_unread(error)
     screens, unread = screened.screens, screened.unread
     named = {str(path) for path in paths if not path.is_dir()}
     wrong = [error for error in unread if error.where in named]

@@ -7,14 +7,13 @@ from typing import Any
 
 import msgspec
 
-from contextecho.counting import counted
 from contextecho.own_files import from_home
 from contextecho.reports.figures import Strips
 from contextecho.reports.limits import SCREEN_CANNOT_SAY
 from contextecho.reports.scan.readings import FEATURE_READINGS, LEGEND, VOICE_NAMES
 from contextecho.reports.scan.strips import notable_features, strips_of
 from contextecho.reports.scan.tables import (
-    sessions_table,
+    compared_table,
     shifts_table,
     short_table,
     strata_table,
@@ -30,6 +29,7 @@ from contextecho.reports.scan.words import (
     findings,
     left_out,
     next_line,
+    not_compared,
     outcome,
 )
 from contextecho.reports.tables import Table
@@ -54,23 +54,34 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 def values_of(screened: Screened) -> dict[str, Any]:
     """What both templates fill in. `only` is the session where there is one, else None."""
     screens = worth_first(screened.screens)
-    only = _part(screens[0], "session", FEATURE_READINGS) if len(screens) == 1 else None
+    only = _part(screens[0], "session", tuple(FEATURE_READINGS)) if len(screens) == 1 else None
     short = [screen for screen in screens if screen.outlook is Outlook.SHORT]
+    long = [screen for screen in screens if screen.outlook is not Outlook.SHORT]
     return {
         "label": LABEL,
         "only": only,
         "facts": facts_of_one(screened, screens[0]) if only else facts_of(screened),
-        "sessions": sessions_table(screens),
+        "sessions": _if_rows(compared_table(long)),
+        "short": _if_rows(short_table(short)),
         "worth": () if only else tuple(_worth(screens)),
         "outcome": outcome(screens),
         "rules": RULES,
         "legend": LEGEND,
-        "left_out": (*left_out(screened), PASSED_OVER),
+        "left_out": tuple(_left_out(screened)),
         "unread": _if_rows(unread_table(screened.unread, screened.refused)),
-        "short": None if only else _if_rows(short_table(short)),
         "cannot_say": SCREEN_CANNOT_SAY,
         "next": next_line(screens),
     }
+
+
+def _left_out(screened: Screened) -> Iterator[str]:
+    """What was left out of the scan and, where there is one session, of its comparisons."""
+    screens = screened.screens
+    if len(screens) == 1:
+        yield from not_compared(screens[0])
+    yield from left_out(screened)
+    if screened.places != tuple(screen.path for screen in screens):
+        yield PASSED_OVER
 
 
 def _worth(screens: Sequence[Screen]) -> Iterator[Part]:
@@ -104,9 +115,7 @@ def _part(screen: Screen, id: str, features: Sequence[str]) -> Part:
 def _findings(screen: Screen) -> Iterator[str]:
     for voice in Voice:
         if screen.texts[voice]:
-            texts = counted(screen.texts[voice], "text")
-            for finding in findings(screen, voice):
-                yield f"{VOICE_NAMES[voice]} ({texts} in all): {finding}"
+            yield from (f"{VOICE_NAMES[voice]}. {said}" for said in findings(screen, voice))
 
 
 def _if_rows(table: Table) -> Table | None:

@@ -139,9 +139,10 @@ def _named(numbers: Sequence[int]) -> str:
 def _caption(screen: Screen, rules: Sequence[Rule]) -> str:
     said = [
         "Each mark is the mean over the texts of one window. Windows hold about equal numbers of "
-        "texts of both voices, stand at equal distances, and mix conditions; the comparison at "
-        "the right does not.",
+        "texts of both voices, stand at equal distances, and may mix conditions.",
     ]
+    if screen.shifts:
+        said.append("The comparison at the right does not.")
     if len({window.segment for window in screen.windows}) > 1:
         said.append("Dashed rules are compactions, over which no window reaches.")
     if rules:

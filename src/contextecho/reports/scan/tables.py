@@ -7,43 +7,62 @@ from collections.abc import Sequence
 from contextecho.errors import SessionError
 from contextecho.own_files import from_home
 from contextecho.reports.scan.readings import FEATURE_READINGS, VOICE_NAMES, written
-from contextecho.reports.scan.words import short_sessions
 from contextecho.reports.tables import Column, Table
 from contextecho.reports.typeset import Quantity, number, p_value, whole
 from contextecho.scoring import (
+    SCREEN_TEXTS,
     Screen,
     Shift,
     Stratum,
     Voice,
     heads_standing_out,
+    most_texts,
     worth_first,
 )
 from contextecho.sessions import tell_apart
 
 
-def sessions_table(screens: Sequence[Screen]) -> Table:
+def compared_table(screens: Sequence[Screen]) -> Table:
     """One row a session, with the columns of the terminal, those worth probing first."""
     return Table(
-        caption="Sessions, those worth probing first, then by length",
-        columns=(
-            Column("session", "path"),
-            Column("screen"),
-            Column("stands out"),
-            Column("prompts", "n"),
-            Column("steps", "n"),
-            Column("compactions", "n"),
-            Column("format"),
-            Column("models", "words"),
+        caption="Sessions compared, those worth probing first, then by length",
+        columns=(Column("session", "path"), Column("screen"), Column("stands out"), *_COLUMNS),
+        rows=tuple(
+            (
+                from_home(screen.path),
+                screen.outlook.value,
+                ", ".join(heads_standing_out(screen)) or "–",
+                *_cells(screen),
+            )
+            for screen in worth_first(screens)
         ),
-        rows=tuple(_session_cells(screen) for screen in worth_first(screens)),
     )
 
 
-def _session_cells(screen: Screen) -> tuple[str, ...]:
+def short_table(screens: Sequence[Screen]) -> Table:
+    """One row a session that is too short to tell, with what there is of what it needs."""
+    return Table(
+        caption="Sessions too short to tell, by length. A comparison needs "
+        f"{SCREEN_TEXTS} texts of one voice under equal conditions",
+        columns=(Column("session", "path"), Column("such texts", "n"), *_COLUMNS),
+        rows=tuple(
+            (from_home(screen.path), whole(most_texts(screen)), *_cells(screen))
+            for screen in worth_first(screens)
+        ),
+    )
+
+
+_COLUMNS = (
+    Column("prompts", "n"),
+    Column("steps", "n"),
+    Column("compactions", "n"),
+    Column("format"),
+    Column("models", "words"),
+)
+
+
+def _cells(screen: Screen) -> tuple[str, ...]:
     return (
-        from_home(screen.path),
-        screen.outlook.value,
-        ", ".join(heads_standing_out(screen)) or "–",
         whole(screen.prompts),
         whole(screen.steps),
         whole(screen.compactions),
@@ -123,13 +142,4 @@ def unread_table(unread: Sequence[SessionError], refused: Sequence[SessionError]
         caption="What could not be read",
         columns=(Column("file or folder", "path"), Column("why", "words")),
         rows=tuple((from_home(error.where), error.what) for error in (*unread, *refused)),
-    )
-
-
-def short_table(screens: Sequence[Screen]) -> Table:
-    """The sessions that are too short to tell, with what they lack."""
-    return Table(
-        caption="Sessions that are too short to tell",
-        columns=(Column("session", "path"), Column("what it lacks", "words")),
-        rows=tuple(short_sessions(screens)),
     )

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from contextecho import __version__
 from contextecho.counting import counted
 from contextecho.own_files import from_home
-from contextecho.reports.scan.readings import FEATURE_READINGS, written
+from contextecho.reports.scan.readings import FEATURE_READINGS, VOICE_NAMES, written
 from contextecho.reports.typeset import Quantity, listing, number, p_value, whole
 from contextecho.scoring import (
     NOTABLE_AUC,
@@ -23,7 +23,6 @@ from contextecho.scoring import (
     Screened,
     Shift,
     Voice,
-    lacking,
     next_command,
 )
 
@@ -55,7 +54,7 @@ def facts_of(screened: Screened) -> tuple[tuple[str, str], ...]:
         ("Scanned", ", ".join(map(from_home, screened.places))),
         ("Sessions read", _read(screened)),
         ("By client", _clients(screens)),
-        ("Too short to tell", f"{_short(screens)} of {whole(len(screens))}"),
+        ("Too short to tell", f"{whole(_short(screens))} of {whole(len(screens))}"),
         ("Not read", counted(len(screened.unread), "file")),
         ("Scanned at", _moment(screened.at)),
         ("Version", f"contextecho {__version__}"),
@@ -69,7 +68,7 @@ def facts_of_one(screened: Screened, screen: Screen) -> tuple[tuple[str, str], .
         ("Read as", " ".join((screen.format, *(f"({v})" for v in _versions(screen))))),
         ("Models", ", ".join(screen.models) or "not recorded"),
         ("Length", ", ".join(counts_of(screen))),
-        ("Not read", counted(len(screened.unread), "file")),
+        ("Folder", from_home(str(PurePath(screen.path).parent))),
         ("Scanned at", _moment(screened.at)),
         ("Version", f"contextecho {__version__}"),
     )
@@ -92,29 +91,23 @@ def standing_out(screen: Screen, voice: Voice) -> list[Shift]:
 
 def findings(screen: Screen, voice: Voice) -> Iterator[str]:
     """What the comparison of the ends says, in sentences with their n."""
+    texts = screen.texts[voice]
     compared = [shift for shift in screen.shifts if shift.voice == voice]
-    found = standing_out(screen, voice)
     if not compared:
+        yield f"Too few texts under equal conditions to compare ({counted(texts, 'text')})."
+    elif not standing_out(screen, voice):
+        yield f"First third to last third: nothing stands out ({_n(compared[0], texts)})."
+    for shift in standing_out(screen, voice):
+        reading = FEATURE_READINGS[shift.feature]
         yield (
-            f"{counted(screen.texts[voice], 'text')}: too few under equal conditions to compare "
-            "the first third with the last."
+            f"First third to last third: {reading.name} {written(shift.feature, shift.early)} → "
+            f"{written(shift.feature, shift.late)} {reading.unit} ({_n(shift, texts)}, "
+            f"AUC {number(shift.auc, Quantity.CHANCE)}, p {p_of(shift.p)})."
         )
-    elif not found:
-        n = f"n = {whole(compared[0].n_early)} and {counted(compared[0].n_late, 'text')}"
-        yield f"From the first third to the last nothing stands out ({n})."
-    for shift in found:
-        yield f"From the first third to the last {change_of(shift)}."
 
 
-def change_of(shift: Shift) -> str:
-    """One comparison: `dashes 0.35 → 1.20 a text (n = 8 and 8 texts, AUC 0.84, p = 0.012)`."""
-    reading = FEATURE_READINGS[shift.feature]
-    n = f"n = {whole(shift.n_early)} and {counted(shift.n_late, 'text')}"
-    return (
-        f"{reading.name} {written(shift.feature, shift.early)} → "
-        f"{written(shift.feature, shift.late)} {reading.unit} ({n}, "
-        f"AUC {number(shift.auc, Quantity.CHANCE)}, p {p_of(shift.p)})"
-    )
+def _n(shift: Shift, texts: int) -> str:
+    return f"n = {whole(shift.n_early)} and {whole(shift.n_late)} of {counted(texts, 'text')}"
 
 
 def p_of(p: float) -> str:
@@ -139,11 +132,23 @@ def outcome(screens: Sequence[Screen]) -> str:
     )
 
 
+def not_compared(screen: Screen) -> Iterator[str]:
+    """The texts of each voice that enter no comparison."""
+    for voice, texts in screen.texts.items():
+        compared = sum(s.texts[voice] for s in screen.strata if voice in s.compared)
+        if compared < texts:
+            yield (
+                f"{VOICE_NAMES[voice]}: {whole(texts - compared)} of {counted(texts, 'text')}, "
+                f"said where fewer than {SCREEN_TEXTS} stand under equal conditions."
+            )
+
+
 def left_out(screened: Screened) -> Iterator[str]:
     """What is not in the numbers, and why; one sentence each."""
-    if short := _short(screened.screens):
+    short = _short(screened.screens)
+    if short and len(screened.screens) > 1:
         yield (
-            f"{whole(int(short))} of {counted(len(screened.screens), 'session')}: too short to "
+            f"{whole(short)} of {counted(len(screened.screens), 'session')}: too short to "
             f"tell. A comparison needs {SCREEN_TEXTS} texts of one voice under equal conditions."
         )
     if screened.unread:
@@ -158,11 +163,6 @@ def left_out(screened: Screened) -> Iterator[str]:
     if screened.copies:
         copies = counted(screened.copies, "kept or converted copy", "kept or converted copies")
         yield f"{copies}: the originals are there."
-
-
-def short_sessions(screens: Sequence[Screen]) -> list[tuple[str, str]]:
-    """(session, what it lacks) of those that are too short to tell."""
-    return [(from_home(s.path), lacking(s)) for s in screens if s.outlook is Outlook.SHORT]
 
 
 def next_line(screens: Sequence[Screen]) -> str:

@@ -33,10 +33,7 @@ def draw_strips(figure: Strips) -> Markup:
             text(right + 14, 14 + 15 * i, words, "row-note")
             for i, words in enumerate(figure.margin_head)
         ),
-        *(
-            _strip(each, top, centres, right)
-            for each, top in zip(figure.strips, tops, strict=True)
-        ),
+        *(_strip(each, top, centres, right) for each, top in zip(figure.strips, tops, strict=True)),
         *_indices(figure, centres, bottom),
     ]
     return canvas(figure, width, bottom + _BELOW, parts)
