@@ -45,6 +45,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     lacks: str
     counts: tuple[str, ...]
     findings: tuple[str, ...]  # with the voice that each is about
+    undrawn: tuple[str, ...]  # those of voices without a figure, which says its own
     figures: tuple[Strips, ...]
     shifts: Table | None
     strata: Table | None  # where there are several sets of conditions
@@ -93,29 +94,28 @@ def _worth(screens: Sequence[Screen]) -> Iterator[Part]:
 
 def _part(screen: Screen, id: str, features: Sequence[str]) -> Part:
     """`features` are drawn of every voice; none stands for those that stand out."""
-    figures = (
-        strips_of(screen, voice, id, drawn)
-        for voice in Voice
-        if screen.texts[voice] and (drawn := features or notable_features(screen, voice))
-    )
+    spoken = [voice for voice in Voice if screen.texts[voice]]
+    drawn = {
+        voice: chosen for voice in spoken if (chosen := features or notable_features(screen, voice))
+    }
     return Part(
         name=file_name(screen),
         path=from_home(screen.path),
         outlook=screen.outlook,
         lacks=lacking(screen),
         counts=tuple(counts_of(screen)),
-        findings=tuple(_findings(screen)),
-        figures=tuple(figures),
+        findings=tuple(_findings(screen, spoken)),
+        undrawn=tuple(_findings(screen, [voice for voice in spoken if voice not in drawn])),
+        figures=tuple(strips_of(screen, voice, id, chosen) for voice, chosen in drawn.items()),
         shifts=shifts_table(screen) if screen.shifts else None,
         strata=strata_table(screen.strata) if len(screen.strata) > 1 else None,
         confounders=screen.confounders,
     )
 
 
-def _findings(screen: Screen) -> Iterator[str]:
-    for voice in Voice:
-        if screen.texts[voice]:
-            yield from (f"{VOICE_NAMES[voice]}. {said}" for said in findings(screen, voice))
+def _findings(screen: Screen, voices: Sequence[Voice]) -> Iterator[str]:
+    for voice in voices:
+        yield from (f"{VOICE_NAMES[voice]}. {said}" for said in findings(screen, voice))
 
 
 def _if_rows(table: Table) -> Table | None:
