@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.stats import mannwhitneyu
 
 from contextecho import report_scan, scan
@@ -257,6 +258,21 @@ def test_the_next_command_leads_to_a_file_in_the_users_home(
     text = Page(html_of(growing(tmp_path / "my work" / "s.jsonl"))).text
     assert "contextecho plan ~/'my work/s.jsonl' --target local" in text
     assert str(tmp_path) not in text
+
+
+def test_the_folder_is_whole_and_a_member_is_part_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    steady(tmp_path / "log.jsonl")
+    screened = scan("log.jsonl")
+    text = Page(render_scan(screened, "html")).text
+    assert "Session log.jsonl Read as claude-code (version 2.1.50) Models claude-x" in text
+    assert f"Folder {tmp_path} Scanned at" in text
+    screened.screens[0] = replace(screened.screens[0], path="log.eval#sample-7/2")
+    text = Page(render_scan(screened, "html")).text
+    assert "Session log.eval#sample-7/2 Read as" in text
+    assert f"Folder {tmp_path} Scanned at" in text
 
 
 def test_real_sessions_of_many_clients_give_one_page_that_leaves_none_out(

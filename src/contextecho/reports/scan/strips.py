@@ -139,14 +139,15 @@ def _named(numbers: Sequence[int]) -> str:
 def _caption(screen: Screen, rules: Sequence[Rule]) -> str:
     said = [
         "Each mark is the mean over the texts of one window. Windows hold about equal numbers of "
-        "texts of both voices, stand at equal distances, and may mix conditions.",
+        "texts of both voices and stand at equal distances.",
     ]
-    if screen.shifts:
-        said.append("The comparison at the right does not.")
     if len({window.segment for window in screen.windows}) > 1:
         said.append("Dashed rules are compactions, over which no window reaches.")
     if rules:
-        said.append("Dotted rules are changes of conditions.")
+        said.append(
+            "Dotted rules are changes of conditions, which windows may mix; a comparison of the "
+            "first third with the last never does."
+        )
         said += [_said(n, change) for n, change in enumerate(screen.changes[:_MOST_NAMED], start=1)]
     more = len(screen.changes) - _MOST_NAMED
     if more > 0:

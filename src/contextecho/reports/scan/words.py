@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from contextecho import __version__
 from contextecho.counting import counted
@@ -44,14 +44,23 @@ PASSED_OVER = (
 
 def file_name(screen: Screen) -> str:
     """The name of the session's file, with its member, without the folder."""
-    return PurePath(screen.path).name
+    return _folder_and_name(screen)[1]
+
+
+def _folder_and_name(screen: Screen) -> tuple[str, str]:
+    """Where the session's file lies, and its name; a member may hold slashes of its own."""
+    file, mark, member = screen.path.rpartition("#")
+    if "/" not in member or not PurePath(file).suffix:
+        file, mark, member = screen.path, "", ""
+    path = Path(file).absolute()
+    return from_home(str(path.parent)), f"{path.name}{mark}{member}"
 
 
 def facts_of(screened: Screened) -> tuple[tuple[str, str], ...]:
     """(name, value) for the head of the page."""
     screens = screened.screens
     return (
-        ("Scanned", ", ".join(map(from_home, screened.places))),
+        ("Scanned", ", ".join(from_home(str(Path(p).absolute())) for p in screened.places)),
         ("Sessions read", _read(screened)),
         ("By client", _clients(screens)),
         ("Too short to tell", f"{whole(_short(screens))} of {whole(len(screens))}"),
@@ -68,7 +77,7 @@ def facts_of_one(screened: Screened, screen: Screen) -> tuple[tuple[str, str], .
         ("Read as", " ".join((screen.format, *(f"({v})" for v in _versions(screen))))),
         ("Models", ", ".join(screen.models) or "not recorded"),
         ("Length", ", ".join(counts_of(screen))),
-        ("Folder", from_home(str(PurePath(screen.path).parent))),
+        ("Folder", _folder_and_name(screen)[0]),
         ("Scanned at", _moment(screened.at)),
         ("Version", f"contextecho {__version__}"),
     )
