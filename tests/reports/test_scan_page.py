@@ -283,6 +283,9 @@ def test_real_sessions_of_many_clients_give_one_page_that_leaves_none_out(
     compared, brief = rows_of(html, "Sessions compared"), rows_of(html, "Sessions too short")
     named = [row[0] for row in (*compared, *brief)]
     assert sorted(named) == sorted(screen.path for screen in screened.screens)
+    quiet = [int(row[4]) for row in compared if row[1] == "nothing stands out"]
+    assert quiet == sorted(quiet, reverse=True)
+    assert len(quiet) > 5
     drifting = next(row for row in compared if "cipherbox-c644f3afc869-1" in row[0])
     assert drifting[1:6] == ["worth probing", "dashes", "31", "82", "1"]
     dashes = html.split("cipherbox-c644f3afc869-1")[-2]
