@@ -1,7 +1,8 @@
 """A made-up Claude Code session of any size, the same at every call.
 
-The one thing to know: as in real files, a third of the records is progress, and half of the
-bytes are copies that no model is shown (files before an edit, output beside a result).
+The one thing to know: kinds and sizes of the records are as in the 24 larger real files, of
+100 records 45 of the model, 27 of the user (nearly all of them results, 7 kB each), 20 of
+progress, 3 kB on average; a third of the bytes are copies that no model is shown.
 """
 
 from __future__ import annotations
@@ -49,28 +50,45 @@ def records() -> Iterator[dict[str, Any]]:
     rng = random.Random(42)
     parent: str | None = None
     for exchange in range(10_000_000):
-        steps = [prompt(rng)] if exchange % 12 == 0 else []
+        steps = [snapshot(rng), prompt(rng)] if exchange % 8 == 0 else []
         steps += answer(rng, exchange)
+        if exchange % 8 == 7:
+            steps.append(hooks(rng))
         if exchange % 300 == 299:
             steps += compaction(rng)
         for record in steps:
-            record |= envelope(rng, parent, exchange)
-            parent = record["uuid"]
+            if record["type"] != "file-history-snapshot":
+                record = envelope(rng, parent, exchange) | record
+                parent = record["uuid"]
             yield record
 
 
 def envelope(rng: random.Random, parent: str | None, exchange: int) -> dict[str, Any]:
+    """The fields of every record in the tree, in the client's order."""
     return {
-        "uuid": str(uuid.UUID(int=rng.getrandbits(128))),
         "parentUuid": parent,
-        "sessionId": "00000000-0000-4000-8000-000000000000",
-        "timestamp": f"2026-01-{exchange // 8640 % 28 + 1:02}T{exchange // 360 % 24:02}:00:00.000Z",
-        "version": "2.1.62",
-        "cwd": "/home/dev/project",
-        "gitBranch": "main",
         "isSidechain": False,
         "userType": "external",
+        "cwd": "/home/dev/project",
+        "sessionId": "00000000-0000-4000-8000-000000000000",
+        "version": "2.1.62",
+        "gitBranch": "main",
+        "uuid": str(uuid.UUID(int=rng.getrandbits(128))),
+        "timestamp": f"2026-01-{exchange // 8640 % 28 + 1:02}T{exchange // 360 % 24:02}:00:00.000Z",
     }
+
+
+def snapshot(rng: random.Random) -> dict[str, Any]:
+    """What the client notes of files before a prompt; it stands outside the tree."""
+    files = {f"src/reader_{n}.py": {"backupFileName": None, "version": n} for n in range(8)}
+    message = str(uuid.UUID(int=rng.getrandbits(128)))
+    held = {"messageId": message, "trackedFileBackups": files}
+    return {"type": "file-history-snapshot", "messageId": message, "snapshot": held}
+
+
+def hooks(rng: random.Random) -> dict[str, Any]:
+    """What the client's hooks did at the end of an exchange."""
+    return {"type": "system", "subtype": "stop_hook_summary", "hookInfos": [prose(rng, 20)]}
 
 
 def prompt(rng: random.Random) -> dict[str, Any]:
@@ -149,16 +167,21 @@ def edited(rng: random.Random, call: str) -> list[dict[str, Any]]:
         "structuredPatch": [patch],
         "userModified": False,
     }
-    return [result(call, numbered(code(rng, 25)), beside)]
+    hook = {"type": "hook_progress", "hookEvent": "PostToolUse", "command": prose(rng, 10)}
+    return [progress(call, hook), result(call, numbered(code(rng, 25)), beside)]
 
 
 def ran(rng: random.Random, call: str) -> list[dict[str, Any]]:
-    """The result of a command, with the progress records before it."""
+    """The result of a command, every other with progress before it."""
     output = code(rng, 70)
-    data = {"type": "bash_progress", "output": output[-400:], "fullOutput": output}
-    progress = {"type": "progress", "toolUseID": call, "data": data}
+    data = {"type": "bash_progress", "output": output[-400:], "fullOutput": output[-1000:]}
     beside = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
-    return [progress, dict(progress), dict(progress), result(call, output, beside)]
+    before = [progress(call, data)] if rng.random() < 0.5 else []
+    return [*before, result(call, output, beside)]
+
+
+def progress(call: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "progress", "data": data, "toolUseID": call, "parentToolUseID": call}
 
 
 def result(call: str, text: str, beside: dict[str, Any]) -> dict[str, Any]:

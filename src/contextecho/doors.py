@@ -12,7 +12,10 @@ from importlib import import_module
 
 
 def open_on_demand(room: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """The `__getattr__` (PEP 562) of a room: `homes` says which names each module holds."""
+    """The `__getattr__` (PEP 562) of a room.
+
+    `homes` says which names each module holds; `a.b` is module b of the room's group a.
+    """
 
     def load(name: str) -> object:
         for module, names in homes.items():

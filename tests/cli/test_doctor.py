@@ -10,7 +10,7 @@ import pytest
 
 from contextecho.cli.main import main
 from contextecho.sessions import example_session
-from sessions.building import assistant, line, user
+from sessions.claude_code_lines import assistant, line, user
 
 
 def test_sub_agents_files_are_counted_beside_the_sessions(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contextecho.cli.printing import say_next
-from sessions.building import assistant, line, user
+from sessions.claude_code_lines import assistant, line, user
 
 SESSION = b"".join(line(record) for record in [user("a"), assistant("b" * 600)] * 4)
 TALK = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b" * 600}] * 4

@@ -13,7 +13,7 @@ import pytest
 
 from contextecho.cli.main import main
 from contextecho.scoring import screen_all
-from sessions.building import assistant, line, user
+from sessions.claude_code_lines import assistant, line, user
 
 
 def chat(words: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from contextecho.api import scan
 from contextecho.scoring import Screened
-from sessions.building import assistant, line, user
+from sessions.claude_code_lines import assistant, line, user
 
 HOSTILE_NAME = '"><img src=x onerror=alert(1)>{{ 7 * 7 }}|[a](b)`\x1b[31m\u202e.jsonl'
 HOSTILE_MODEL = "<script>alert(1)</script>|[x](https://evil.example)\x1b[2J"

@@ -12,8 +12,8 @@ from contextecho.scoring import Outlook, screen_session, suitability_of
 from contextecho.scoring.shifts import SMALLEST_THIRD
 from contextecho.scoring.suitability import COMPACTIONS, SCREEN_TEXTS, TRAJECTORY_STEPS
 from contextecho.sessions import Summary, read_session
-from contextecho.sessions.summarising import summarise
-from sessions.building import assistant, record, user, write
+from contextecho.sessions.finding.summarising import summarise
+from sessions.claude_code_lines import assistant, record, user, write
 
 
 def talk(answers: int, compactions: int = 0) -> Iterator[dict[str, object]]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, circumstances_of, read_session
 from contextecho.sessions.reading import members_of
-from sessions.building import check_lengths
+from sessions.claude_code_lines import check_lengths
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contextecho.sessions import Session, read_session
-from sessions.building import write
+from sessions.claude_code_lines import write
 
 
 @pytest.fixture(autouse=True)

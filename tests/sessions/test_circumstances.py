@@ -18,7 +18,7 @@ from contextecho.sessions import (
     tell_apart,
 )
 from contextecho.sessions.language import language_of
-from sessions.building import assistant, user
+from sessions.claude_code_lines import assistant, user
 
 Read = Callable[..., Session]
 

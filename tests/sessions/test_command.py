@@ -11,7 +11,7 @@ import pytest
 
 from contextecho.cli.main import main
 from sessions import opencode_building as opencode
-from sessions.building import assistant, line, record, user, write
+from sessions.claude_code_lines import assistant, line, record, user, write
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -6,7 +6,15 @@ last = session.turns[-1]
 session.text(last)
 
 Names are loaded when they are first used, so that a list of sessions that were read
-before does not pay for the readers.
+before does not pay for the readers. What each part knows; it imports only from parts below:
+
+    finding     the sessions on a machine   keeping        copies, before a client deletes
+    example     the one that is bundled     circumstances  what surrounds each turn
+    reading     which reader, and its session
+    readers     one a format
+    converting  other formats               packing        files that lie packed
+    building    what readers are built from
+    model       what a session is           language       that a human wrote in
 """
 
 from __future__ import annotations
@@ -66,13 +74,14 @@ if TYPE_CHECKING:
         conditions_at,
         tell_apart,
     )
-    from contextecho.sessions.converting import (
+    from contextecho.sessions.converting.convert import (
         choose_format,
         convert_session,
         not_written,
         write_lines,
     )
-    from contextecho.sessions.discovery import (
+    from contextecho.sessions.example import example_session
+    from contextecho.sessions.finding.discovery import (
         FoundSession,
         Survey,
         discover,
@@ -81,9 +90,16 @@ if TYPE_CHECKING:
         session_roots,
         survey,
     )
-    from contextecho.sessions.example import example_session
-    from contextecho.sessions.inside import Inside, look_inside
-    from contextecho.sessions.keeping import Kept, default_folder, keep_session, sessions_to_keep
+    from contextecho.sessions.finding.inside import Inside, look_inside
+    from contextecho.sessions.finding.summarising import times_of
+    from contextecho.sessions.finding.summary import Summary
+    from contextecho.sessions.finding.walking import Walk, walk
+    from contextecho.sessions.keeping.keep import (
+        Kept,
+        default_folder,
+        keep_session,
+        sessions_to_keep,
+    )
     from contextecho.sessions.model import (
         Compaction,
         CompactionKind,
@@ -97,11 +113,8 @@ if TYPE_CHECKING:
         Speaker,
         Turn,
     )
-    from contextecho.sessions.packed import is_packed
+    from contextecho.sessions.packing.packed import is_packed
     from contextecho.sessions.reading import read_session
-    from contextecho.sessions.summarising import times_of
-    from contextecho.sessions.summary import Summary
-    from contextecho.sessions.walking import Walk, walk
 else:
     _HOMES = {
         "circumstances": (
@@ -111,8 +124,9 @@ else:
             "conditions_at",
             "tell_apart",
         ),
-        "converting": ("choose_format", "convert_session", "not_written", "write_lines"),
-        "discovery": (
+        "converting.convert": ("choose_format", "convert_session", "not_written", "write_lines"),
+        "example": ("example_session",),
+        "finding.discovery": (
             "FoundSession",
             "Survey",
             "discover",
@@ -121,9 +135,11 @@ else:
             "session_roots",
             "survey",
         ),
-        "example": ("example_session",),
-        "inside": ("Inside", "look_inside"),
-        "keeping": ("Kept", "default_folder", "keep_session", "sessions_to_keep"),
+        "finding.inside": ("Inside", "look_inside"),
+        "finding.summarising": ("times_of",),
+        "finding.summary": ("Summary",),
+        "finding.walking": ("Walk", "walk"),
+        "keeping.keep": ("Kept", "default_folder", "keep_session", "sessions_to_keep"),
         "model": (
             "Compaction",
             "CompactionKind",
@@ -137,10 +153,7 @@ else:
             "Speaker",
             "Turn",
         ),
-        "packed": ("is_packed",),
+        "packing.packed": ("is_packed",),
         "reading": ("read_session",),
-        "summarising": ("times_of",),
-        "summary": ("Summary",),
-        "walking": ("Walk", "walk"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
-from contextecho.sessions import packed
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
+from contextecho.sessions.packing import packed
 from contextecho.sessions.readers import Reader, is_single, readers
-from contextecho.sessions.stamp import unreadable
 
 _MOST_NAMED: Final = 5  # sessions of a file, where another is asked for
 _HEAD: Final = 1 << 16

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from contextecho.sessions.chat_parts import text_of, tool_calls
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import string
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.chat_parts import text_of, tool_calls
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import string
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource, placed_lines
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Kind, Session, Speaker
-from contextecho.sessions.placed import Document, Placed, PlacedSource, placed_lines
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 
 NAME: Final = "chat"
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})

@@ -13,18 +13,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import (
+from contextecho.sessions.building.chat_parts import (
     call_of,
     reasoning_of,
     text_of,
     tool_calls,
 )
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import list_in, object_in, string
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import list_in, object_in, string
+from contextecho.sessions.building.jsontext import json_text
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Kind, Session, Speaker
-from contextecho.sessions.placed import Document, Placed, PlacedSource
-from contextecho.sessions.stamp import Stamp
 from contextecho.untrusted import make_visible
 
 NAME: Final = "mini-swe-agent"

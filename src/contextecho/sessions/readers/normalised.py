@@ -16,12 +16,18 @@ import msgspec
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
-from contextecho.sessions.conversation import Piece
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.placed import Placed, PlacedSource, placed_lines
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
+from contextecho.sessions.converting.normalised import (
+    FORMAT,
+    SHARED,
+    Header,
+    Line,
+    arguments_as_text,
+)
 from contextecho.sessions.model import Compaction, Session, Span, Turn
-from contextecho.sessions.normalised import FORMAT, SHARED, Header, Line, arguments_as_text
-from contextecho.sessions.placed import Placed, PlacedSource, placed_lines
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "contextecho"

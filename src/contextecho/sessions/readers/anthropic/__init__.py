@@ -15,11 +15,14 @@ from typing import Any, BinaryIO, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.conversation import Conversation, Message
-from contextecho.sessions.fields import instant, string
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Conversation, Message
+from contextecho.sessions.building.fields import instant, string
+from contextecho.sessions.building.jsontext import line_values
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource
+from contextecho.sessions.building.repeated import Repeated, Threads
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session, Sidechain, Span
-from contextecho.sessions.placed import Document, Placed, PlacedSource
 from contextecho.sessions.readers.anthropic.blocks import is_message, left_out, pieces_of
 from contextecho.sessions.readers.anthropic.calls import (
     Call,
@@ -29,9 +32,6 @@ from contextecho.sessions.readers.anthropic.calls import (
     thread_of,
 )
 from contextecho.sessions.readers.anthropic.records import MESSAGES, records_of
-from contextecho.sessions.repeated import Repeated, Threads
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 
 NAME: Final = "anthropic"
 _SIGN = re.compile(
@@ -44,10 +44,9 @@ def sniff(head: bytes) -> bool:
     """Whether the first lines, or the first messages of a document, are this API's."""
     if b'"role"' not in head or not _SIGN.search(head):
         return False
-    lines = [decode_json(line) for line in head.split(b"\n") if line.strip()]
-    if any(map(is_anthropic, lines)):
+    if any(map(is_anthropic, line_values(head))):
         return True
-    if isinstance(lines[0], dict):
+    if isinstance(next(line_values(head), None), dict):
         return False
     document = Document(head)
     found = (one.value for keys in MESSAGES for one in document.elements(*keys, tally=Tally()))

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import blocks_of
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import objects_in, string, text_in
-from contextecho.sessions.jsontext import compact_json
+from contextecho.sessions.building.chat_parts import blocks_of
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import objects_in, string, text_in
+from contextecho.sessions.building.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.claude_code.records import Record
 from contextecho.sessions.readers.claude_code.speakers import speak

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.fields import objects_in, string, under
+from contextecho.sessions.building.fields import objects_in, string, under
 from contextecho.sessions.readers.anthropic.blocks import is_message, is_telling, pieces_of
 
 _REQUESTS: Final = ((), ("request",), ("request", "body"), ("body",), ("params",))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.placed import Document, Placed, placed_lines
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Span
-from contextecho.sessions.placed import Document, Placed, placed_lines
 from contextecho.sessions.readers.anthropic.blocks import is_message
-from contextecho.sessions.tally import Tally
 
 MESSAGES: Final = ((), ("messages",), ("request", "messages"), ("request", "body", "messages"))
 """Where the messages of a document can be that is too long to be decoded, or cut."""

@@ -15,14 +15,14 @@ the conversation. What each module knows:
 from __future__ import annotations
 
 from array import array
-from codecs import BOM_UTF8
-from io import BytesIO
 from pathlib import Path
 from typing import Final
 
 from contextecho.counting import counted
 from contextecho.errors import SessionError
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import line_values
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers.claude_code.ahead import (
     HelperLostError,
@@ -33,21 +33,15 @@ from contextecho.sessions.readers.claude_code.assembly import Assembly
 from contextecho.sessions.readers.claude_code.entries import read_entries
 from contextecho.sessions.readers.claude_code.records import is_record, is_row
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "claude-code"
 _BUFFER: Final = 1 << 20
-_BEGINNINGS: Final = (b"{", BOM_UTF8)
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first lines hold a record of this format (never judged by the name)."""
-    lines = (line.lstrip() for line in BytesIO(head))
-    # A document spread over lines has many that could be nothing here: they are not decoded.
-    values = (decode_json(line) for line in lines if line.startswith(_BEGINNINGS))
-    return any(is_record(value) or is_row(value) for value in values)
+    return any(is_record(value) or is_row(value) for value in line_values(head))
 
 
 def read(path: Path) -> Session:

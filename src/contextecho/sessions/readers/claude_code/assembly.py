@@ -9,22 +9,33 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.model import CALL, HUMAN, MODEL, RESULT, Compaction, Kind, Span, Turn
+from contextecho.sessions.building.tally import Tally
+from contextecho.sessions.model import (
+    CALL,
+    HUMAN,
+    MODEL,
+    RESULT,
+    USER,
+    Compaction,
+    Kind,
+    Span,
+    Turn,
+)
 from contextecho.sessions.readers.claude_code.branches import ANSWER, OTHER, PROMPT, Branches
 from contextecho.sessions.readers.claude_code.compactions import Compactions
 from contextecho.sessions.readers.claude_code.declared import Declared
 from contextecho.sessions.readers.claude_code.entries import UNREADABLE, Entry
 from contextecho.sessions.readers.claude_code.parts import NOTHING_SAID, Part
 from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
-from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA
+from contextecho.sessions.readers.claude_code.records import METADATA
 from contextecho.sessions.readers.claude_code.removal import Removal
 from contextecho.sessions.readers.claude_code.sidechains import Sidechains
-from contextecho.sessions.tally import Tally
 
 WITHDRAWN: Final = "answer that the client withdrew"
 
@@ -60,7 +71,8 @@ class Assembly:
 
     def add(self, entry: Entry) -> None:
         """Take in the next entry of the file."""
-        if entry.type == "progress":
+        kind = entry.type
+        if kind == "progress":
             self._branches.add_other(entry.uuid, entry.parent_uuid)
             self._tally.add("progress", entry.line)
             if entry.aside is not None:
@@ -78,9 +90,9 @@ class Assembly:
             self.sidechains.linked(entry.aside)
             self._declared.take(entry.aside)
             self._mode, self._personality = self._declared.mode, self._declared.personality
-        if entry.type in CONVERSATION:
+        if kind == "assistant" or kind == "user":
             self._add_message(entry)
-        elif entry.type == "queue-operation":
+        elif kind == "queue-operation":
             self._add_queue_operation(entry)
         elif entry.left_out:  # a line, not a record
             self._tally.add(entry.left_out, entry.line)
@@ -153,62 +165,66 @@ class Assembly:
         ordinal, is_new = joined
         move = ANSWER if is_new else OTHER
         self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), move)
-        if entry.parts[0].model:  # of a message that two models wrote: the first
-            self.models.setdefault(entry.parts[0].model, entry.parts[0].model)
-        model = entry.model
+        parts, model = entry.parts, entry.model
+        if parts[0].model:  # of a message that two models wrote: the first
+            self.models.setdefault(parts[0].model, parts[0].model)
         model = model and self.models.setdefault(model, model)
-        self._step += is_new
+        if is_new:
+            self._step += 1
+            self._queue.answered()
         if entry.broken_off:
             self._broken_off.add(ordinal)
         self.compactions.answered()
-        if is_new:
-            self._queue.answered()
-        for number, part in enumerate(entry.parts):
-            if self._is_repeat(entry.message_id or ordinal, part):
+        for number, part in enumerate(parts):
+            key = hash((entry.message_id or ordinal, part.said))
+            if key in self._said and part.said != NOTHING_SAID:
                 self._tally.add("repeated content block", entry.line)
                 continue
+            self._said.add(key)
             if part.kind is CALL:
                 self._calls_tool[ordinal] = 1
                 if part.call_id:
                     self._open_calls[part.call_id] = part.call_id, part.tool
             wrote = part.model
             wrote = self.models.setdefault(wrote, wrote) if wrote else model
-            self._append(entry, part, _span(entry, number), ordinal, wrote)
+            span = Span(entry.offset, entry.length, number)
+            self._append(entry, part, span, ordinal, wrote)
 
     def _add_user(self, entry: Entry) -> None:
-        is_prompt = has_result = False
-        printed: set[int] = set()  # numbers of parts that no human said
-        for number, part in enumerate(entry.parts):
-            if part.quoted and part.tool:
-                if self._tool_called(entry.parts[number - 1]) != part.tool:
-                    printed.add(number)
-                    continue
-                part.tool = None
-            is_prompt |= part.speaker is HUMAN
-            has_result |= part.kind is RESULT
+        parts = entry.parts
+        numbers: Iterable[int] = range(len(parts))
+        if len(parts) > 1:
+            numbers = [number for number in numbers if not self._is_printed(parts, number)]
+        is_prompt = has_result = summarised = False
+        for number in numbers:
+            is_prompt |= parts[number].speaker is HUMAN
+            has_result |= parts[number].kind is RESULT
         # Words inside a tool result never fork the conversation: only a typed prompt does.
         move = PROMPT if is_prompt and not has_result else OTHER
         self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), move)
         self._prompt += is_prompt
         ordinal = self._new_ordinal()
-        summarised = False
-        for number, part in enumerate(entry.parts):
-            if number in printed:
-                continue
-            if part.kind is RESULT and part.call_id:
-                call = self._open_calls.pop(part.call_id, None)
-                if call is not None:
+        for number in numbers:
+            part = parts[number]
+            if part.kind is RESULT:
+                if part.call_id and (call := self._open_calls.pop(part.call_id, None)):
                     part.call_id, part.tool = call  # one string for call and result
-            elif part.kind is Kind.SUMMARY and not summarised:
+            elif part.kind is USER:
+                self._queue.appeared(part.text)
+            elif not summarised:
                 self.compactions.summarised(self._here(entry.line), len(self.turns))
                 summarised = True
-            elif part.kind is Kind.USER:
-                self._queue.appeared(part.text)
-            self._append(entry, part, _span(entry, number), ordinal, None)
+            span = Span(entry.offset, entry.length, number)
+            self._append(entry, part, span, ordinal, None)
 
-    def _tool_called(self, result: Part) -> str | None:
-        """The tool whose call this answers, if it has no other result yet."""
-        return self._open_calls.get(result.call_id or "", ("", None))[1]
+    def _is_printed(self, parts: Sequence[Part], number: int) -> bool:
+        """Whether these words in a result are no human's: another tool than the one that asks."""
+        words = parts[number]
+        if not (words.quoted and words.tool):
+            return False
+        asked, words.tool = words.tool, None
+        answered = parts[number - 1].call_id or ""  # a call that has no other result yet
+        return self._open_calls.get(answered, ("", None))[1] != asked
 
     def _add_queue_operation(self, entry: Entry) -> None:
         match entry.operation:
@@ -238,7 +254,7 @@ class Assembly:
     def _add_injected(self, here: Entry, said: Entry) -> None:
         """A human message given to the model in the middle of its work, typed earlier in `said`."""
         self._prompt += 1
-        self._append(here, said.parts[0], _span(said, 0), self._new_ordinal(), None)
+        self._append(here, said.parts[0], Span(said.offset, said.length), self._new_ordinal(), None)
 
     def _add_boundary(self, entry: Entry) -> bool:
         """A compaction's boundary; whether this record is one."""
@@ -268,7 +284,7 @@ class Assembly:
             self.session_id, self.cwd = entry.session_id, entry.cwd
         tool, version = part.tool, entry.version
         self.turns.append(
-            # By position as far as it goes: a keyword costs more than the value it names.
+            # By position: a keyword costs more than the value it names.
             Turn(
                 part.kind,
                 part.speaker,
@@ -285,10 +301,13 @@ class Assembly:
                 entry.time,
                 tool and self._tools.setdefault(tool, tool),
                 part.call_id,
-                is_error=part.is_error,
-                quoted=part.quoted,
-                mode=self._mode,
-                personality=self._personality,
+                part.is_error,
+                False,
+                False,
+                part.quoted,
+                False,
+                self._mode,
+                self._personality,
             )
         )
 
@@ -313,19 +332,6 @@ class Assembly:
     def _new_ordinal(self) -> int:
         self._calls_tool.append(0)
         return len(self._calls_tool) - 1
-
-    def _is_repeat(self, message: str | int, part: Part) -> bool:
-        """Whether the message, by its id or its ordinal, already holds this very part."""
-        key = hash((message, part.said))
-        if key in self._said:
-            return part.said != NOTHING_SAID
-        self._said.add(key)
-        return False
-
-
-def _span(entry: Entry, part: int) -> Span:
-    """Where a part of a record lies."""
-    return Span(entry.offset, entry.length, part)
 
 
 def _reason_for(kind: str) -> str:

@@ -40,7 +40,8 @@ class Branches:
 
     def add_message(self, uuid: str | None, parent: str | None, turn: int, move: int) -> None:
         """A message whose first turn will be number `turn`."""
-        above = self._node(parent)
+        if (above := self.nodes.get(parent, _ROOT)) < _ROOT:  # `_node`, which every message needs
+            above = -2 - above
         if uuid is not None:
             self.nodes[uuid] = len(self._above)
         self._above.append(above)

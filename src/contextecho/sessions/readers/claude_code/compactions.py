@@ -11,11 +11,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Compaction, CompactionKind
 from contextecho.sessions.readers.claude_code.branches import Branches
 from contextecho.sessions.readers.claude_code.records import CompactMetadata
 from contextecho.sessions.readers.claude_code.removal import Removal
-from contextecho.sessions.tally import Tally
 
 KEPT_LOST: Final = "kept messages that are not in the file"
 

@@ -13,8 +13,8 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.fields import seconds
-from contextecho.sessions.jsontext import BROKEN, mend_line
+from contextecho.sessions.building.fields import seconds
+from contextecho.sessions.building.jsontext import BROKEN, mend_line
 from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, told_of
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (
@@ -22,7 +22,6 @@ from contextecho.sessions.readers.claude_code.records import (
     CompactMetadata,
     Progress,
     Record,
-    decode_progress,
     decode_record,
     is_record,
     text_in,
@@ -42,24 +41,24 @@ class Entry(Struct, array_like=True, gc=False):
     type: str = ""
     uuid: str | None = None
     parent_uuid: str | None = None
-    is_row_turn: bool = False
-    is_sidechain: bool = False
-    parts: list[Part] = []
-    left_out: str = ""  # why this message, or line, is no part of the conversation
-    unknown: tuple[str, ...] = ()  # types of blocks that the reader does not know
     session_id: str | None = None
-    time: float | None = None  # seconds since 1970, UTC
-    version: str | None = None
     cwd: str | None = None
+    version: str | None = None
+    time: float | None = None  # seconds since 1970, UTC
     message_id: str | None = None
     model: str | None = None
+    is_row_turn: bool = False
+    parts: list[Part] = []
+    aside: Aside | None = None  # what it says beside the conversation
+    is_sidechain: bool = False
     agent_id: str | None = None
+    left_out: str = ""  # why this message, or line, is no part of the conversation
+    unknown: tuple[str, ...] = ()  # types of blocks that the reader does not know
+    withdraws: tuple[str, ...] = ()  # records whose words of the model this one takes back
+    broken_off: bool = False  # an answer that the client aborted in mid-stream
     subtype: str | None = None
     compaction: CompactMetadata | None = None
     operation: str | None = None
-    withdraws: tuple[str, ...] = ()  # records whose words of the model this one takes back
-    broken_off: bool = False  # an answer that the client aborted in mid-stream
-    aside: Aside | None = None  # what it says beside the conversation
 
 
 def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int]) -> Iterator[Entry]:
@@ -78,7 +77,7 @@ def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int])
         line_offsets.append(offset)
         record = decode_record(line)
         if isinstance(record, Record):
-            yield entry_of(record, number, offset, len(line))
+            yield entry_of(record, line, number, offset)
         elif record is not BROKEN:
             yield Entry(number, offset, len(line), left_out="not a JSON object")
         elif line.strip():
@@ -86,26 +85,51 @@ def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int])
         offset += len(line)
 
 
-def entry_of(record: Record, line: int, offset: int, length: int) -> Entry:
-    """What the index keeps of a record."""
-    entry = Entry(line, offset, length, record.type, record.uuid, record.parent_uuid)
-    if record.type == "progress":  # a third of many files, and only a sub-agent's is looked at
-        if told := decode_progress(record.data):
-            _look_at_progress(entry, record, told)
+def entry_of(record: Record, data: bytes, line: int, offset: int) -> Entry:
+    """What the index keeps of a record, which `data` holds."""
+    kind, message = record.type, record.message
+    if kind == "progress":  # a third of many files, and only a sub-agent's is looked at
+        entry = Entry(line, offset, len(data), kind, record.uuid, record.parent_uuid)
+        if record.data is not None and record.data.agent_id:
+            _look_at_progress(entry, record, record.data)
         return entry
-    message = record.message
-    entry.is_row_turn = record.type == "assistant" or _is_users_row_turn(record)
-    entry.is_sidechain = record.is_sidechain is True
-    entry.session_id = record.session_id
-    entry.cwd = record.cwd
-    entry.agent_id = record.agent_id
-    if message is not None:
-        entry.message_id = message.id
-        entry.model = message.model
-    if not entry.is_sidechain:
-        _look_inside(entry, record)
-    elif record.parent_uuid is None:
-        entry.aside = Aside(prompt=asked(text_in(message)))
+    unknown: list[str] = []
+    parts = [] if record.is_sidechain else parts_of(record, unknown)
+    # By position: of a call with so many names, most of the time goes to the names.
+    entry = Entry(
+        line,
+        offset,
+        len(data),
+        kind,
+        record.uuid,
+        record.parent_uuid,
+        record.session_id,
+        record.cwd,
+        record.version,
+        seconds(record.timestamp),
+        message.id if message is not None else None,
+        message.model if message is not None else None,
+        _is_row_turn(record),
+        parts,
+    )
+    if record.is_sidechain:
+        _look_at_sidechain(entry, record)
+        return entry
+    entry.aside = aside_of(record, parts)
+    for part in parts:
+        part.forget()
+    if unknown:
+        entry.unknown = tuple(unknown)
+    if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
+        entry.withdraws = taken_back
+    if kind not in CONVERSATION:
+        entry.subtype = record.subtype
+        entry.operation = record.operation
+        entry.compaction = record.compact_metadata or record.microcompact_metadata
+    elif not parts or record.is_api_error_message or entry.model == SYNTHETIC:
+        entry.left_out = _left_out(record, parts)
+    if record.is_aborted_mid_stream:
+        entry.broken_off = True
     return entry
 
 
@@ -117,28 +141,12 @@ def _look_at_progress(entry: Entry, record: Record, told: Progress) -> None:
         entry.model = told.message.message.model
 
 
-def _look_inside(entry: Entry, record: Record) -> None:
-    """Add what is said, and what a boundary or a queue operation tells."""
-    entry.version = record.version
-    entry.time = seconds(record.timestamp)
-    unknown: list[str] = []
-    entry.parts = parts = parts_of(record, unknown)
-    if unknown:
-        entry.unknown = tuple(unknown)
-    entry.aside = aside_of(record, parts)
-    for part in parts:
-        part.forget()
-    if taken_back := record.supersedes_uuids or record.retracted_message_uuids:
-        entry.withdraws = taken_back
-    if record.type in CONVERSATION:
-        if not parts or record.is_api_error_message or entry.model == SYNTHETIC:
-            entry.left_out = _left_out(record, parts)
-        if record.is_aborted_mid_stream:
-            entry.broken_off = True
-    else:
-        entry.subtype = record.subtype
-        entry.operation = record.operation
-        entry.compaction = record.compact_metadata or record.microcompact_metadata
+def _look_at_sidechain(entry: Entry, record: Record) -> None:
+    """Add whose record it is; what a sub-agent says is not kept."""
+    entry.is_sidechain = True
+    entry.agent_id = record.agent_id
+    if record.parent_uuid is None:
+        entry.aside = Aside(prompt=asked(text_in(record.message)))
 
 
 def _mended(line: bytes, number: int, offset: int) -> Iterator[Entry]:
@@ -148,20 +156,20 @@ def _mended(line: bytes, number: int, offset: int) -> Iterator[Entry]:
         record = decode_record(data)
         if isinstance(record, Record):
             saved = True
-            entry = entry_of(record, number, offset + start, len(data))
+            entry = entry_of(record, data, number, offset + start)
             entry.is_row_turn = False
             yield entry
     reason = "broken line, records saved" if saved else "broken line"
     yield Entry(number, offset, len(line), left_out=reason)
 
 
-def _is_users_row_turn(record: Record) -> bool:
+def _is_row_turn(record: Record) -> bool:
     """The first paper's rule (reference, 1.0), sidechain, meta and error rows included.
 
     A row turn is an assistant row of any content, or a user row with text and no tool result.
     """
     if record.type != "user" or record.message is None:
-        return False
+        return record.type == "assistant"
     content = record.message.content
     if isinstance(content, str) or content is None:
         return bool(content)

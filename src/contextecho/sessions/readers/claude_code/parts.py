@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.model import (
     ANSWER,
     CALL,
@@ -26,7 +26,6 @@ from contextecho.sessions.model import (
 )
 from contextecho.sessions.readers.claude_code.records import (
     Block,
-    Message,
     Record,
     decode_blocks,
 )
@@ -47,7 +46,10 @@ _SILENT: Final = frozenset({"tool_reference"})  # known, and no part of what is 
 
 
 class Part(Struct, array_like=True, gc=False):
-    """One piece of a record; in the index without its content (`forget`)."""
+    """One piece of a record; in the index without its content (`forget`).
+
+    Where nearly every record passes, it is made by position: names cost more than the values.
+    """
 
     kind: Kind
     speaker: Speaker
@@ -56,24 +58,15 @@ class Part(Struct, array_like=True, gc=False):
     tool: str | None = None  # of quoted words: the one whose call alone makes them the human's
     call_id: str | None = None
     is_error: bool = False
+    chars: int = 0  # of the text; bytes of what is kept as written, a string's quotes left out
+    said: int = NOTHING_SAID  # hash of the call's id, else of the text
     images: int = 0
     quoted: bool = False  # human words that the result before already carries
-    chars: int = 0  # of the text; bytes of what is kept as written, a string's quotes left out
-    said: int = 0  # hash of the call's id, else of the text
     model: str | None = None  # who said it, where the record's model is another
 
     def forget(self) -> None:
-        """Drop the content, and keep how long it was and what it hashes to.
-
-        Text in the user's name stays: the queue looks for it again.
-        """
-        text, written = self.text, self.written
-        self.said = hash(self.call_id or text)
-        if written is None:
-            self.chars = len(text)
-        else:
-            self.chars = len(written) - 2 * (self.kind is RESULT)
-            self.written = None
+        """Drop the content; text in the user's name stays: the queue looks for it again."""
+        self.written = None
         if self.kind is not USER:
             self.text = ""
 
@@ -87,28 +80,31 @@ def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
     message = record.message
     if message is not None and message.content is not None:
         if record.type == "assistant":
-            return _assistant_parts(message, notes)
+            return _assistant_parts(message.content, notes)
         if record.type not in _NO_MESSAGES:
-            return _user_parts(record, message, notes)
+            return _user_parts(record, message.content, notes)
     if record.type == "queue-operation":
         return _said_text(record, _queued_text(record))
     return _attached_parts(record) if record.type == "attachment" else []
 
 
-def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
+def _assistant_parts(content: str | list[Block], unknown: list[str]) -> list[Part]:
     parts = []
-    for block in _blocks(message.content):
+    for block in _blocks(content):
         match block.type:
             case "tool_use":
-                call = Part(CALL, MODEL, written=memoryview(block.input))
-                call.tool, call.call_id = block.name, block.id
-                parts.append(call)
+                id, written = block.id, memoryview(block.input)
+                said = hash(id or "")
+                parts.append(
+                    Part(CALL, MODEL, "", written, block.name, id, False, len(written), said)
+                )
             case "text":
-                if block.text and not block.text.isspace():
-                    parts.append(Part(ANSWER, MODEL, block.text))
+                text = block.text
+                if text and not text.isspace():
+                    parts.append(_text(ANSWER, MODEL, text))
             case "thinking" | "redacted_thinking":
                 # No text means "not recorded", not "did not think": the part stays.
-                parts.append(Part(THOUGHT, MODEL, block.thinking or ""))
+                parts.append(_text(THOUGHT, MODEL, block.thinking or ""))
             case "fallback":  # another model goes on; what was said so far was said by this one
                 for part in parts:
                     part.model = part.model or (block.before.model if block.before else None)
@@ -117,31 +113,37 @@ def _assistant_parts(message: Message, unknown: list[str]) -> list[Part]:
     return parts
 
 
-def _user_parts(record: Record, message: Message, unknown: list[str]) -> list[Part]:
+def _text(kind: Kind, speaker: Speaker, text: str) -> Part:
+    return Part(kind, speaker, text, None, None, None, False, len(text), hash(text))
+
+
+def _user_parts(record: Record, content: str | list[Block], unknown: list[str]) -> list[Part]:
     """Results and texts in the file's order; pictures go with the human's first words."""
     parts: list[Part] = []
     pictures = 0
-    for block in _blocks(message.content):
+    for block in _blocks(content):
         match block.type:
             case "tool_result":
-                parts += _result_parts(record, block)
+                result, text = _result(block)
+                parts.append(result)
+                if text:
+                    parts += _words(record, result, text)
             case "text":
                 parts += _said_text(record, block.text or "")
             case other if other in _PICTURES:
                 pictures += 1
             case other if other not in _SILENT:
                 unknown.append(other)
-    return parts if record.is_meta else _with_pictures(parts, pictures)
+    return _with_pictures(parts, pictures) if pictures and not record.is_meta else parts
 
 
 def _with_pictures(parts: list[Part], pictures: int) -> list[Part]:
     """The parts, with pictures as the human's: counted with the first words, else by themselves."""
-    if pictures:
-        words = next((part for part in parts if part.speaker is HUMAN and not part.tool), None)
-        if words is None:
-            words = Part(Kind.USER, HUMAN)
-            parts.append(words)
-        words.images = pictures
+    words = next((part for part in parts if part.speaker is HUMAN and not part.tool), None)
+    if words is None:
+        words = Part(USER, HUMAN)
+        parts.append(words)
+    words.images = pictures
     return parts
 
 
@@ -149,24 +151,32 @@ def _said_text(record: Record, text: str) -> list[Part]:
     if not text or text.isspace():
         return []
     speaker, words = speak(record, text)
-    kind = Kind.SUMMARY if speaker is Speaker.SUMMARISER else Kind.USER
-    return [Part(kind, speaker, words)]
+    kind = Kind.SUMMARY if speaker is Speaker.SUMMARISER else USER
+    return [_text(kind, speaker, words)]
 
 
-def _result_parts(record: Record, block: Block) -> list[Part]:
-    result = Part(RESULT, TOOL, call_id=block.tool_use_id)
-    result.is_error = bool(block.is_error)
-    written = memoryview(block.content)
+def _result(block: Block) -> tuple[Part, str]:
+    """A tool's result, and its text if that may hold words of the human."""
+    written, id, is_error = memoryview(block.content), block.tool_use_id, bool(block.is_error)
     head = bytes(written[:_HEAD])
     if head.startswith(b'"'):
-        result.written = written
-        text = written_text(written) if may_hold_words(head) else ""
-    else:
-        text = result.text = _joined(block.content, result)
+        said = hash(id or "")
+        part = Part(RESULT, TOOL, "", written, None, id, is_error, len(written) - 2, said)
+        return part, written_text(written) if may_hold_words(head) else ""
+    text, images = _joined(block.content)
+    said = hash(id or text)
+    return Part(RESULT, TOOL, text, None, None, id, is_error, len(text), said, images), text
+
+
+def _words(record: Record, result: Part, text: str) -> list[Part]:
+    """What the human said inside a tool's result, if anything."""
     words, is_certain = words_in_result(record, text, is_error=result.is_error)
     if not words:
-        return [result]
-    return [result, Part(Kind.USER, HUMAN, words, tool=None if is_certain else ASKING, quoted=True)]
+        return []
+    part = _text(USER, HUMAN, words)
+    part.quoted = True
+    part.tool = None if is_certain else ASKING
+    return [part]
 
 
 def written_text(written: memoryview) -> str:
@@ -175,18 +185,16 @@ def written_text(written: memoryview) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _joined(content: Raw, result: Part) -> str:
-    """The texts of a result that is a list of blocks; its pictures are counted."""
+def _joined(content: Raw) -> tuple[str, int]:
+    """The texts of a result that is a list of blocks, and how many pictures it holds."""
     blocks = decode_blocks(content)
-    result.images = sum(block.type in _PICTURES for block in blocks)
-    return "\n".join(block.text for block in blocks if block.text)
+    pictures = sum(block.type in _PICTURES for block in blocks)
+    return "\n".join(block.text for block in blocks if block.text), pictures
 
 
-def _blocks(content: str | list[Block] | None) -> list[Block]:
+def _blocks(content: str | list[Block]) -> list[Block]:
     """Content as blocks; a bare string is one text."""
-    if isinstance(content, str):
-        return [Block(type="text", text=content)]
-    return content or []
+    return [Block(type="text", text=content)] if isinstance(content, str) else content
 
 
 def _attached_parts(record: Record) -> list[Part]:
@@ -196,10 +204,11 @@ def _attached_parts(record: Record) -> list[Part]:
         return []
     if attachment.command_mode not in (None, "prompt"):
         return []
-    blocks = _blocks(attachment.prompt)
+    blocks = _blocks(attachment.prompt or [])
     text = "\n".join(block.text for block in blocks if block.text)
     parts = _said_text(replace(record, origin=attachment.origin), text)
-    return _with_pictures(parts, sum(block.type in _PICTURES for block in blocks))
+    pictures = sum(block.type in _PICTURES for block in blocks)
+    return _with_pictures(parts, pictures) if pictures else parts
 
 
 def _queued_text(record: Record) -> str:

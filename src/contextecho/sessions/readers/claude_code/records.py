@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from contextecho.sessions.fitting import fitting
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.fitting import fitting
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
 NOTHING: Final = Raw()
 
@@ -29,15 +29,15 @@ class Named(Struct, gc=False):
 
 
 class Block(Struct, gc=False):
-    """One content block of a message."""
+    """One content block of a message. The fields stand in the order of the client's (`Record`)."""
 
+    tool_use_id: str | None = None
     type: str = ""
     text: str | None = None
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
     input: Raw = NOTHING
-    tool_use_id: str | None = None
     content: Raw = NOTHING  # of a tool result: most of what is said, and rarely looked at
     is_error: bool | None = None
     # Of a fallback: who spoke before.
@@ -47,8 +47,8 @@ class Block(Struct, gc=False):
 class Message(Struct, gc=False):
     """The API message inside a user or assistant record."""
 
-    id: str | None = None
     model: str | None = None
+    id: str | None = None
     content: str | list[Block] | None = None
 
 
@@ -110,18 +110,26 @@ class Progress(Struct, gc=False, rename="camel"):
 
 
 class Record(Struct, gc=False, rename="camel"):
-    """One line of the file."""
+    """One line of the file.
 
-    type: str = ""
-    subtype: str | None = None
-    uuid: str | None = None
+    The fields stand in the order in which the client mostly writes them: the decoder looks for
+    the next one first.
+    """
+
     parent_uuid: str | None = None
-    session_id: str | None = None
-    timestamp: datetime | None = None
-    version: str | None = None
-    cwd: str | None = None
-    agent_id: str | None = None
     is_sidechain: bool | None = None
+    cwd: str | None = None
+    session_id: str | None = None
+    version: str | None = None
+    agent_id: str | None = None
+    type: str = ""
+    message: Message | None = None
+    data: Progress | None = None
+    parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
+    uuid: str | None = None
+    timestamp: datetime | None = None
+    tool_use_result: Raw = NOTHING
+    subtype: str | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     is_visible_in_transcript_only: bool | None = None
@@ -133,16 +141,12 @@ class Record(Struct, gc=False, rename="camel"):
     origin: Origin | None = None
     prompt_source: str | None = None
     plan_content: str | None = None
-    message: Message | None = None
-    tool_use_result: Raw = NOTHING
     compact_metadata: CompactMetadata | None = None
     microcompact_metadata: CompactMetadata | None = None
     attachment: Attachment | None = None
     permission_mode: str | None = None
     mode: str | None = None
     agent_setting: str | None = None
-    parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
-    data: Raw = NOTHING  # of progress: rarely a sub-agent's, and long
     operation: str | None = None  # of a queue operation
     content: Raw = NOTHING  # of a queue operation: what was typed
 
@@ -160,7 +164,6 @@ METADATA: Final = frozenset(
 KNOWN: Final = CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
 
 _decode: Callable[[bytes], Record] = msgspec.json.Decoder(Record).decode
-_decode_progress: Callable[[Raw], Progress] = msgspec.json.Decoder(Progress).decode
 _decode_list: Callable[[Raw], list[Block]] = msgspec.json.Decoder(list[Block]).decode
 
 
@@ -179,18 +182,6 @@ def decode_blocks(data: Raw) -> list[Block]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         items = decode_json(data)
         return [_fit_block(item) for item in items] if isinstance(items, list) else []
-
-
-def decode_progress(data: Raw) -> Progress | None:
-    """What a progress record tells of a sub-agent; `None` if it tells of anything else."""
-    if b'"agentId"' not in bytes(data):
-        return None
-    try:
-        told = _decode_progress(data)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        value = decode_json(data)
-        told = fitting(Progress, value, _fit) if isinstance(value, dict) else Progress()
-    return told if told.agent_id else None
 
 
 def text_in(message: Message | None) -> str:
@@ -231,8 +222,11 @@ def _leniently(value: object) -> Record | object:
 
 def _fit(kind: type[Struct], name: str, given: Any) -> Any:
     """Bring nested messages and block lists to their types; leave the rest."""
-    if kind is Record and name == "message" and isinstance(given, dict):
-        return fitting(Message, given, _fit)
+    if kind is Record and isinstance(given, dict):
+        if name == "message":
+            return fitting(Message, given, _fit)
+        if name == "data":
+            return fitting(Progress, given, _fit)
     if name == "content" and isinstance(given, list):
         return [_fit_block(item) for item in given]
     return given

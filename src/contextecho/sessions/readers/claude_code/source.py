@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from contextecho.errors import SessionError
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.stamp import Stamp, Stamped
 from contextecho.sessions.model import Content, Kind, Turn
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of, written_text
 from contextecho.sessions.readers.claude_code.records import Record, decode_record
-from contextecho.sessions.stamp import Stamp, Stamped
 
 
 class ClaudeCodeSource(Stamped):

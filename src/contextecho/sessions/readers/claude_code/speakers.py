@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.model import Speaker
 from contextecho.sessions.readers.claude_code.records import Record
 

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from contextecho.errors import SessionError
-from contextecho.sessions.conversation import Conversation, Piece
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Conversation, Piece
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import PlacedSource, placed_lines
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Session
-from contextecho.sessions.placed import PlacedSource, placed_lines
 from contextecho.sessions.readers.codex.assembly import Assembly
 from contextecho.sessions.readers.codex.pieces import pieces_of, typed_text
 from contextecho.sessions.readers.codex.records import (
@@ -28,7 +29,6 @@ from contextecho.sessions.readers.codex.records import (
     is_record,
     record_of,
 )
-from contextecho.sessions.stamp import Stamp
 from contextecho.untrusted import make_visible
 
 NAME: Final = "codex"

@@ -12,9 +12,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Conversation, Message
+from contextecho.sessions.building.conversation import Conversation, Message
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import HUMAN, MODEL, RESULT, TOOL
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.codex.compactions import Texts, kept_texts, tokens_in
 from contextecho.sessions.readers.codex.context import Context
 from contextecho.sessions.readers.codex.fragments import cwd_in

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextecho.sessions.conversation import Message, Piece
-from contextecho.sessions.fields import object_in, seconds, string
-from contextecho.sessions.placed import Placed
+from contextecho.sessions.building.conversation import Message, Piece
+from contextecho.sessions.building.fields import object_in, seconds, string
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.readers.codex.records import Block, Mode, Payload, Record
 
 

@@ -13,10 +13,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Message, Piece
+from contextecho.sessions.building.conversation import Message, Piece
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import HARNESS, HUMAN
 from contextecho.sessions.readers.codex.fragments import is_open
-from contextecho.sessions.tally import Tally
 
 _MOST_WAITING: Final = 64  # an event stands beside its item, not far away
 TYPED_TWICE: Final = "typed message, said again"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.jsontext import compact_json
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.jsontext import compact_json
 from contextecho.sessions.model import (
     ANSWER,
     CALL,

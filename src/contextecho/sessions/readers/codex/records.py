@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from contextecho.sessions.fitting import fitting
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.fitting import fitting
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
 NOTHING: Final = Raw()
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from contextecho.sessions.fields import instant
+from contextecho.sessions.building.fields import instant
 from contextecho.sessions.readers.codex.records import Payload, Record
 
 _PAUSE: Final = timedelta(seconds=1)

@@ -14,10 +14,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from contextecho.sessions.conversation import Conversation, Piece
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Conversation, Piece
+from contextecho.sessions.building.jsontext import line_values
+from contextecho.sessions.building.placed import Document, PlacedSource
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Session
-from contextecho.sessions.placed import Document, PlacedSource
 from contextecho.sessions.readers.copilot.events import is_event, pieces
 from contextecho.sessions.readers.copilot.history import (
     MESSAGES,
@@ -27,7 +28,6 @@ from contextecho.sessions.readers.copilot.history import (
 )
 from contextecho.sessions.readers.copilot.lines import event_lines
 from contextecho.sessions.readers.copilot.log import Log
-from contextecho.sessions.stamp import Stamp
 from contextecho.untrusted import make_visible
 
 NAME: Final = "copilot"
@@ -81,4 +81,4 @@ def _is_document(file: BinaryIO, end: int) -> bool:
 
 
 def _holds_event(head: bytes) -> bool:
-    return b'"data"' in head and any(is_event(decode_json(line)) for line in head.split(b"\n"))
+    return b'"data"' in head and any(map(is_event, line_values(head)))

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import filled, list_in, objects_in, text_in
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import filled, list_in, objects_in, text_in
+from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.copilot.vocabulary import KNOWN
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import string
-from contextecho.sessions.jsontext import BROKEN
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import string
+from contextecho.sessions.building.jsontext import BROKEN
+from contextecho.sessions.building.placed import Document, PlacedSource
 from contextecho.sessions.model import Speaker
-from contextecho.sessions.placed import Document, PlacedSource
 from contextecho.sessions.readers.chat import is_message, pieces_of
 from contextecho.sessions.readers.copilot.events import typed
 

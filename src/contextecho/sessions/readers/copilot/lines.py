@@ -14,11 +14,11 @@ from typing import BinaryIO, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Placed, salvaged
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Span
-from contextecho.sessions.placed import Placed, salvaged
 from contextecho.sessions.readers.copilot.events import is_event
-from contextecho.sessions.tally import Tally
 
 _KEYS: Final = ("type", "id", "data")
 _BEGIN = re.compile(rb'\s*\{\s*"(?:type|id|data|timestamp|parentId|agentId)"\s*:')

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import filled, instant, integer_in, list_in
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import filled, instant, integer_in, list_in
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import CompactionKind, Kind, Sidechain
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.copilot.events import pieces
 from contextecho.sessions.readers.copilot.vocabulary import KNOWN
 

@@ -19,16 +19,16 @@ from typing import Any, BinaryIO, Final
 import msgspec
 from msgspec import Struct
 
-from contextecho.sessions.conversation import Conversation
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.conversation import Conversation
+from contextecho.sessions.building.jsontext import BROKEN, decode_json, line_values
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource, placed_lines
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session
-from contextecho.sessions.placed import Document, Placed, PlacedSource, placed_lines
 from contextecho.sessions.readers.gemini.log import Compacted, Log, is_message
 from contextecho.sessions.readers.gemini.parts import part_list, pieces, text_of
 from contextecho.sessions.readers.gemini.sidechains import parent_of, sidechains_below
 from contextecho.sessions.readers.gemini.telling import Telling
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "gemini"
@@ -74,10 +74,10 @@ def sniff(head: bytes) -> bool:
     """Whether this begins a chat of Gemini CLI, or a history of its API."""
     if not any(sign in head for sign in _SIGNS):
         return False
-    lines = [line for line in head.split(b"\n") if line.strip()]
-    if any(_is_sign(decode_json(line)) for line in lines):
+    if any(map(_is_sign, line_values(head))):
         return True
-    if len(lines) > 1 and decode_json(lines[0]) is not BROKEN:
+    first, _, rest = head.lstrip().partition(b"\n")
+    if rest.strip() and decode_json(first) is not BROKEN:
         return False  # a file of lines, of something else
     if _BEGINS_HISTORY.match(head):
         return True
@@ -230,11 +230,9 @@ def _is_log(file: BinaryIO, end: int) -> bool:
     """Whether a file is records by the line, and not one document; the file is left at 0."""
     head = file.read(min(_HEAD, end)) + file.readline()
     file.seek(0)
-    lines = [line for line in head.split(b"\n") if line.strip()]
-    found = [line for line in lines if _is_record(decode_json(line))]
-    value = decode_json(found[0]) if found else None
-    alone = len(lines) == 1 and len(head) >= end
-    return bool(found) and not (alone and isinstance(value, dict) and "messages" in value)
+    first = next(filter(_is_record, line_values(head)), None)
+    alone = len(head) >= end and b"\n" not in head.strip()
+    return first is not None and not (alone and "messages" in first)
 
 
 def _is_sign(value: Any) -> bool:

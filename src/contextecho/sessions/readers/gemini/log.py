@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.fields import list_in
+from contextecho.sessions.building.fields import list_in
+from contextecho.sessions.building.placed import Placed
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import CompactionKind, Span
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.gemini.copies import Entry, Pool, entry_of
 from contextecho.sessions.readers.gemini.parts import masked_ids, part_list, text_of
-from contextecho.sessions.tally import Tally
 
 NOTICES: Final = frozenset({"info", "warning", "error"})
 TYPES: Final = NOTICES | {"user", "gemini"}

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import instant, object_in, objects_in, text_in
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import instant, object_in, objects_in, text_in
+from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.gemini.speakers import CANNED, speak
 

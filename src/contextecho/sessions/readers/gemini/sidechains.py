@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.model import Sidechain
 from contextecho.sessions.readers.gemini.log import is_message
 from contextecho.untrusted import make_visible

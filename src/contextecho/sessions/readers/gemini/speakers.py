@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from contextecho.sessions.conversation import Piece
+from contextecho.sessions.building.conversation import Piece
 from contextecho.sessions.model import Kind, Speaker
 
 CANNED: Final = frozenset(

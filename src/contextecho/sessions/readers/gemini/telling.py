@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import instant, string
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import instant, string
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import CompactionKind, Kind, Span, Speaker
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.gemini.copies import Entry
 from contextecho.sessions.readers.gemini.log import NOTICES, Compacted
 from contextecho.sessions.readers.gemini.parts import (

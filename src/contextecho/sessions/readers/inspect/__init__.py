@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from contextecho.errors import SessionError
-from contextecho.sessions import jsontext
+from contextecho.sessions.building import jsontext
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers.inspect.archive import ZIP, first_entry
 from contextecho.sessions.readers.inspect.converted import as_converted, is_converted

@@ -79,7 +79,7 @@ def _unpacked(packed: bytes, method: int, size: int, where: str) -> bytes:
 
 
 def _unzstd(packed: bytes, size: int) -> bytes:
-    from contextecho.sessions.zstandard import zstd
+    from contextecho.sessions.packing.zstandard import zstd
 
     try:
         with zstd.open(BytesIO(packed)) as file:  # goes on over the frames of a large entry

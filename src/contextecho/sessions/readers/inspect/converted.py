@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextecho.sessions.inspect_log import OURS, SHARED, Place
+from contextecho.sessions.converting.inspect_log import OURS, SHARED, Place
+from contextecho.sessions.converting.normalised import FORMAT, Header
 from contextecho.sessions.model import Session, Skipped, Turn
-from contextecho.sessions.normalised import FORMAT, Header
 from contextecho.sessions.readers.normalised import path_of, referring
 
 _MOST_ROWS: Final = 1 << 22  # of a session: what a damaged log may make us count

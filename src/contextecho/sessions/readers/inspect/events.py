@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from contextecho.sessions.fields import instant
+from contextecho.sessions.building.fields import instant
 from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers.inspect.pieces import is_summary
 from contextecho.untrusted import make_visible

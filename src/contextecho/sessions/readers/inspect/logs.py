@@ -13,15 +13,15 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from contextecho.sessions.fields import under
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.fields import under
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Document, content_of
+from contextecho.sessions.building.stamp import Stamp, Stamped
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Content, Span, Turn
-from contextecho.sessions.placed import Document, content_of
 from contextecho.sessions.readers.inspect.archive import ZIP, open_zip, unpack
 from contextecho.sessions.readers.inspect.pieces import pieces_of
 from contextecho.sessions.readers.inspect.samples import Header, Sample, header_of
-from contextecho.sessions.stamp import Stamp, Stamped
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import list_in, objects_in, string, text_in
-from contextecho.sessions.jsontext import compact_json
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import list_in, objects_in, string, text_in
+from contextecho.sessions.building.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 
 _MEDIA: Final = frozenset({"image", "audio", "video", "document"})

@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from contextecho.errors import SessionError
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import string
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import string
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.model import CompactionKind, Kind, Span, Speaker
 from contextecho.sessions.readers.inspect.events import Event, History, Known, compaction_facts
 from contextecho.sessions.readers.inspect.pieces import (

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from contextecho.errors import SessionError
-from contextecho.sessions.fields import object_in
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.fields import object_in
+from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.model import Session
 from contextecho.sessions.readers.opencode.export import read_export
 from contextecho.sessions.readers.opencode.shapes import Shape, shape_of

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from contextecho.errors import SessionError
-from contextecho.sessions.databases import reading
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.databases import reading
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Placed
+from contextecho.sessions.building.stamp import changed
 from contextecho.sessions.model import Session, Sidechain, Span
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.opencode.pieces import Values
 from contextecho.sessions.readers.opencode.rows import NumberedSource
 from contextecho.sessions.readers.opencode.stored import (
@@ -29,7 +30,6 @@ from contextecho.sessions.readers.opencode.stored import (
     as_text,
 )
 from contextecho.sessions.readers.opencode.thread import Thread, model_of
-from contextecho.sessions.stamp import changed
 
 if TYPE_CHECKING:
     import sqlite3

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import object_in
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import object_in
+from contextecho.sessions.building.placed import Document, PlacedSource
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Session
-from contextecho.sessions.placed import Document, PlacedSource
 from contextecho.sessions.readers.opencode.pieces import pieces_of
 from contextecho.sessions.readers.opencode.thread import Thread
-from contextecho.sessions.stamp import Stamp
 
 
 def read_export(path: Path) -> Session:

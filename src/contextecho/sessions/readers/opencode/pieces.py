@@ -11,9 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import filled, list_in, number_in, object_in, objects_in, text_in
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import (
+    filled,
+    list_in,
+    number_in,
+    object_in,
+    objects_in,
+    text_in,
+)
+from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 Values = Mapping[str, Any]

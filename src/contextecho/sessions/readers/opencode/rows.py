@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from contextecho.sessions.building.placed import contents_of
 from contextecho.sessions.model import Content, Turn
-from contextecho.sessions.placed import contents_of
 from contextecho.sessions.readers.opencode.pieces import is_message, pieces_of
 
 

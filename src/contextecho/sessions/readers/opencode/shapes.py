@@ -10,7 +10,7 @@ import re
 from enum import Enum, auto
 from typing import Any, Final
 
-from contextecho.sessions.jsontext import members, value_at
+from contextecho.sessions.building.jsontext import members, value_at
 from contextecho.sessions.readers.opencode.pieces import PARTS
 
 _MAGIC: Final = b"SQLite format 3\x00"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from contextecho.sessions.fields import object_in, objects_in, text_in, under
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.fields import object_in, objects_in, text_in, under
+from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.readers.opencode.pieces import Values
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import filled, number_in, object_in, text_in, under
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import filled, number_in, object_in, text_in, under
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import (
     CompactionKind,
     Kind,
@@ -25,7 +26,6 @@ from contextecho.sessions.model import (
     Source,
     Speaker,
 )
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.opencode.pieces import (
     PARTS,
     Values,

@@ -22,14 +22,14 @@ from typing import Any, Final
 from msgspec import Struct
 
 from contextecho.errors import SessionError
-from contextecho.sessions.fields import number_in, object_in, text_in
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.fields import number_in, object_in, text_in
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Placed
+from contextecho.sessions.building.stamp import Stamp, changed, unreadable
 from contextecho.sessions.model import Session, Sidechain, Span
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.opencode.pieces import Values
 from contextecho.sessions.readers.opencode.rows import NumberedSource
 from contextecho.sessions.readers.opencode.thread import Thread, model_of
-from contextecho.sessions.stamp import Stamp, changed, unreadable
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -12,18 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from contextecho.sessions.conversation import Conversation, Piece
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Conversation, Piece
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Placed, PlacedSource
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session
-from contextecho.sessions.placed import Placed, PlacedSource
 from contextecho.sessions.readers.openhands import layout, v0, v1
 from contextecho.sessions.readers.openhands.actions import Actions
 from contextecho.sessions.readers.openhands.branches import PARENT, left_behind
 from contextecho.sessions.readers.openhands.folder import FolderSource, read_events
 from contextecho.sessions.readers.openhands.kinds import Kinds, learn_state
 from contextecho.sessions.readers.openhands.thread import Facts, Thread
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "openhands"

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import string
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import Kind, Sidechain, Speaker
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.openhands import v0
 from contextecho.sessions.readers.openhands.thread import (
     Thread,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from contextecho.sessions.fields import string
+from contextecho.sessions.building.fields import string
 from contextecho.sessions.readers.openhands import v1
 
 PARENT: Final = b'"parent_id"'

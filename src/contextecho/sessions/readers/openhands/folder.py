@@ -15,12 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Placed, contents_of
+from contextecho.sessions.building.stamp import Stamp, Stamped
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Content, Span, Turn
-from contextecho.sessions.placed import Placed, contents_of
-from contextecho.sessions.stamp import Stamp, Stamped
-from contextecho.sessions.tally import Tally
 
 EVENTS: Final = "events"
 _NAME: Final = re.compile(r"event-(\d{1,18})-.+\.json")

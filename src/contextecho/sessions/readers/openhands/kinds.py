@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import string
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import Kind
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.openhands import v1
 from contextecho.sessions.readers.openhands.thread import Facts, Thread, mark_asking_on
 

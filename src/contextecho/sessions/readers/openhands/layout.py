@@ -15,14 +15,14 @@ from typing import Any, BinaryIO, Final
 import msgspec
 from msgspec import Struct
 
-from contextecho.sessions.fields import list_in, string, under
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.fields import list_in, string, under
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Document, Placed, placed_lines
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Span
-from contextecho.sessions.placed import Document, Placed, placed_lines
 from contextecho.sessions.readers.openhands import v0, v1
 from contextecho.sessions.readers.openhands.thread import Facts, text_of_id
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 
 HISTORY: Final = "history"
 _ARRAYS: Final = ((), ("trajectory",), (HISTORY,), ("events",))

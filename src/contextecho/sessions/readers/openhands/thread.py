@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import moment, seconds
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import moment, seconds
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import Kind, Speaker
-from contextecho.sessions.placed import Placed
 from contextecho.untrusted import make_visible
 
 _ASKS_ON: Final = re.compile(r"Please continue (working on the task )?on whatever approach")

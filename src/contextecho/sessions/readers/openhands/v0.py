@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import reasoning_of, text_of
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import list_in, object_in, string, text_in
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.chat_parts import reasoning_of, text_of
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import list_in, object_in, string, text_in
+from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 QUIET_ACTIONS: Final = frozenset(

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import (
+from contextecho.sessions.building.chat_parts import (
     call_of,
     reasoning_of,
     text_of,
 )
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import object_in, string, text_in
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import object_in, string, text_in
+from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 QUIET: Final = frozenset(

@@ -11,15 +11,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Conversation
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Conversation
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import PlacedSource, placed_lines
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session
-from contextecho.sessions.placed import PlacedSource, placed_lines
 from contextecho.sessions.readers.pi.assembly import Assembly
 from contextecho.sessions.readers.pi.entries import pieces_of
 from contextecho.sessions.readers.pi.tree import Tree
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "pi"

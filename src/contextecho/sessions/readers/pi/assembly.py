@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import islice, takewhile
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import blocks_of
-from contextecho.sessions.conversation import Conversation, Message
-from contextecho.sessions.fields import instant, string
+from contextecho.sessions.building.chat_parts import blocks_of
+from contextecho.sessions.building.conversation import Conversation, Message
+from contextecho.sessions.building.fields import instant, string
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import CompactionKind, Kind
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.pi.entries import (
     SUMMARIES,
     knows,

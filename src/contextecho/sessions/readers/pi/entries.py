@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import blocks_of
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string, text_in
-from contextecho.sessions.jsontext import compact_json
+from contextecho.sessions.building.chat_parts import blocks_of
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import string, text_in
+from contextecho.sessions.building.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 
 SUMMARIES: Final = ("compaction", "branch_summary")  # a tuple: what a file holds may not hash

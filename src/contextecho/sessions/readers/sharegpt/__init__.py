@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource
+from contextecho.sessions.building.stamp import Stamp, Stamped
 from contextecho.sessions.model import Session, Span
-from contextecho.sessions.placed import Document, Placed, PlacedSource
 from contextecho.sessions.readers.sharegpt.chatml import ChatmlSource, messages
 from contextecho.sessions.readers.sharegpt.records import Layout, layout_of, table_of
 from contextecho.sessions.readers.sharegpt.roles import (
@@ -24,7 +25,6 @@ from contextecho.sessions.readers.sharegpt.roles import (
     Calls,
     pieces_of,
 )
-from contextecho.sessions.stamp import Stamp, Stamped
 from contextecho.untrusted import one_line
 
 NAME: Final = "sharegpt"

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import content_of
+from contextecho.sessions.building.stamp import Stamp, Stamped
 from contextecho.sessions.model import Content, Span, Turn
-from contextecho.sessions.placed import content_of
 from contextecho.sessions.readers.sharegpt.roles import pieces_of
-from contextecho.sessions.stamp import Stamp, Stamped
 
 _MARK: Final = re.compile(r"<\|im_(start|end)\|>")
 _BLANK: Final = "\ufeff \t\r\n"

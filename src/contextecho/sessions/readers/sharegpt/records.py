@@ -19,9 +19,9 @@ from typing import BinaryIO, Final
 import msgspec
 
 from contextecho.errors import SessionError
-from contextecho.sessions.jsontext import BROKEN, decode_json, members
+from contextecho.sessions.building.jsontext import BROKEN, decode_json, members
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Span
-from contextecho.sessions.stamp import Stamp
 from contextecho.untrusted import one_line
 
 _CHUNK: Final = 1 << 20

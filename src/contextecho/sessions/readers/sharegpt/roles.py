@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.jsontext import decode_json, json_text
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.jsontext import decode_json, json_text
 from contextecho.sessions.model import Kind, Speaker
 
 HUMAN: Final = frozenset({"human", "user", "prompter"})

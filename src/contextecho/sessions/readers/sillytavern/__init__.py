@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.fields import filled, list_in, object_in, objects_in, text_in
-from contextecho.sessions.jsontext import decode_json, json_text
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.fields import filled, list_in, object_in, objects_in, text_in
+from contextecho.sessions.building.jsontext import decode_json, json_text
+from contextecho.sessions.building.placed import Placed, PlacedSource, placed_lines
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Kind, Session, Speaker
-from contextecho.sessions.placed import Placed, PlacedSource, placed_lines
 from contextecho.sessions.readers.sillytavern.dates import seconds_of
-from contextecho.sessions.stamp import Stamp
 
 NAME: Final = "sillytavern"
 _CLIENT: Final = "SillyTavern System"

@@ -11,7 +11,7 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
-from contextecho.sessions.fields import seconds
+from contextecho.sessions.building.fields import seconds
 
 _MONTHS: Final = {
     month: number

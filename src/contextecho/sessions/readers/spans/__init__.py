@@ -13,17 +13,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import PlacedSource
+from contextecho.sessions.building.repeated import Repeated, Threads
+from contextecho.sessions.building.stamp import Stamp, Stamped
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session, Sidechain
-from contextecho.sessions.placed import PlacedSource
 from contextecho.sessions.readers.spans.grouping import Group, grouped
 from contextecho.sessions.readers.spans.nodes import Node, exchange_of, is_span, node_of
 from contextecho.sessions.readers.spans.records import first_values, is_record, spans_of
 from contextecho.sessions.readers.spans.said import Exchange, Said
-from contextecho.sessions.repeated import Repeated, Threads
-from contextecho.sessions.stamp import Stamp, Stamped
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "spans"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from contextecho.sessions.fields import list_in, object_in, objects_in
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.fields import list_in, object_in, objects_in
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
 _DEEPEST: Final = 32  # levels of nesting that are looked into
 _LONG: Final = (

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.fields import instant, string, under
+from contextecho.sessions.building.fields import instant, string, under
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import Span
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.spans import langsmith, openinference, otel
 from contextecho.sessions.readers.spans.attributes import attributes_of, labels_of, parsed
 from contextecho.sessions.readers.spans.said import Exchange

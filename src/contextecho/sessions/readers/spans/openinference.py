@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextecho.sessions.fields import list_in, object_in, objects_in, under
+from contextecho.sessions.building.fields import list_in, object_in, objects_in, under
 from contextecho.sessions.readers.spans.attributes import parsed
 from contextecho.sessions.readers.spans.said import Exchange, exchange
 

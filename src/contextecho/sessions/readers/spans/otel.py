@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from contextecho.sessions.fields import objects_in, under
+from contextecho.sessions.building.fields import objects_in, under
 from contextecho.sessions.readers.spans.attributes import attributes_of, parsed
 from contextecho.sessions.readers.spans.said import Exchange, exchange
 

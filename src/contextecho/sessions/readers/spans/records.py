@@ -7,12 +7,12 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from contextecho.sessions.fields import under
-from contextecho.sessions.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.fields import under
+from contextecho.sessions.building.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.placed import Document, Placed, placed_lines
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Span
-from contextecho.sessions.placed import Document, Placed, placed_lines
 from contextecho.sessions.readers.spans.nodes import is_span
-from contextecho.sessions.tally import Tally
 
 LISTS: Final = ("resourceSpans", "runs", "spans", "data")
 """Where an exporter puts what it exports, if not in an array."""

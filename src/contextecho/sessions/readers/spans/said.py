@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.chat_parts import text_of
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string, under
-from contextecho.sessions.jsontext import compact_json
+from contextecho.sessions.building.chat_parts import text_of
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import string, under
+from contextecho.sessions.building.jsontext import compact_json
 from contextecho.sessions.model import Kind, Speaker
 
 _ROLES: Final = {

@@ -14,12 +14,14 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.chat_parts import text_of
-from contextecho.sessions.conversation import Conversation
-from contextecho.sessions.fields import list_in, object_in, string
-from contextecho.sessions.jsontext import decode_json
+from contextecho.sessions.building.chat_parts import text_of
+from contextecho.sessions.building.conversation import Conversation
+from contextecho.sessions.building.fields import list_in, object_in, string
+from contextecho.sessions.building.jsontext import decode_json
+from contextecho.sessions.building.placed import Document, Placed, PlacedSource
+from contextecho.sessions.building.stamp import Stamp
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session, Span
-from contextecho.sessions.placed import Document, Placed, PlacedSource
 from contextecho.sessions.readers.swe_agent.parts import (
     entry_pieces,
     is_entry,
@@ -28,8 +30,6 @@ from contextecho.sessions.readers.swe_agent.parts import (
 )
 from contextecho.sessions.readers.swe_agent.run import Run
 from contextecho.sessions.readers.swe_agent.steps import Steps, read_steps
-from contextecho.sessions.stamp import Stamp
-from contextecho.sessions.tally import Tally
 from contextecho.untrusted import make_visible
 
 NAME: Final = "swe-agent"

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import reasoning_of, text_of, tool_calls
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import string, text_in
-from contextecho.sessions.jsontext import json_text
+from contextecho.sessions.building.chat_parts import reasoning_of, text_of, tool_calls
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import string, text_in
+from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
 
 ACTION: Final = "action"

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from contextecho.sessions.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
+from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import Kind, Sidechain, Span, Speaker
-from contextecho.sessions.placed import Placed
 from contextecho.sessions.readers.swe_agent.parts import entry_pieces
 from contextecho.untrusted import make_visible
 

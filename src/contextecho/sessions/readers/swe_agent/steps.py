@@ -12,10 +12,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from contextecho.sessions.chat_parts import text_of
-from contextecho.sessions.conversation import Piece
-from contextecho.sessions.fields import text_in
-from contextecho.sessions.placed import Placed
+from contextecho.sessions.building.chat_parts import text_of
+from contextecho.sessions.building.conversation import Piece
+from contextecho.sessions.building.fields import text_in
+from contextecho.sessions.building.placed import Placed
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.readers.swe_agent.parts import (
     ANSWER_PARTS,
     FIRST_QUERIED,
@@ -24,7 +25,6 @@ from contextecho.sessions.readers.swe_agent.parts import (
     step_pieces,
 )
 from contextecho.sessions.readers.swe_agent.run import Reasoning, Run
-from contextecho.sessions.tally import Tally
 
 _ASKED_AGAIN: Final = "answer sent back and asked for again"
 

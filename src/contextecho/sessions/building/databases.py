@@ -1,0 +1,76 @@
+"""Opening a client's SQLite database, which the client may have open.
+
+The one thing to know: a database is opened for reading only, in one transaction. One
+that nobody writes (no log with anything in it beside it) is opened as immutable, because
+SQLite would else leave files there. The logs lie beside the file that a link leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from contextecho.errors import PassingError, SessionError
+from contextecho.sessions.building.stamp import changed
+from contextecho.untrusted import one_line
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_WAIT_SECONDS: Final = 5.0  # for a client that is just writing
+# What SQLite says of the content: an error, corrupt, too big, of no format, no database.
+_LASTING: Final = frozenset({1, 11, 18, 24, 26})
+_LOGS: Final = ("-wal", "-journal")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A transaction that reads; texts are bytes, since what is no UTF-8 is ours to mend.
+
+    Raises `SessionError` for a database that cannot be read, also of what SQLite says
+    inside the `with`; `OSError` for a file that the system refuses.
+    """
+    import sqlite3
+
+    file = path.resolve()
+    in_use = _is_in_use(file)
+    before = file.stat().st_mtime_ns
+    try:
+        with closing(_open(file, immutable=not in_use)) as connection:
+            yield connection
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: of a column's name
+        is_lasting = getattr(error, "sqlite_errorcode", 1) & 0xFF in _LASTING
+        raise (SessionError if is_lasting else PassingError)(
+            f"cannot be read as a database: {one_line(str(error))}",
+            where=str(path),
+            todo="close the client, or give a copy of the file and of its -wal file",
+        ) from None
+    if not in_use and file.stat().st_mtime_ns != before:
+        raise changed(path)
+
+
+def _is_in_use(file: Path) -> bool:
+    """Whether a log beside the file holds what the file may lack, or may lose again."""
+    for ending in _LOGS:
+        with suppress(OSError):
+            if file.with_name(f"{file.name}{ending}").stat().st_size > 0:
+                return True
+    return False
+
+
+def _open(file: Path, *, immutable: bool) -> sqlite3.Connection:
+    """Open for reading only, in a transaction: what is read is of one moment."""
+    import sqlite3
+
+    connection = sqlite3.connect(
+        f"{file.as_uri()}?mode=ro&immutable={immutable:d}",
+        uri=True,
+        isolation_level=None,
+        timeout=_WAIT_SECONDS,
+    )
+    connection.text_factory = bytes
+    for statement in ("PRAGMA query_only = 1", "PRAGMA trusted_schema = 0", "BEGIN"):
+        connection.execute(statement)
+    return connection

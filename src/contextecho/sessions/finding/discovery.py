@@ -1,0 +1,219 @@
+"""What sessions are on this machine, and how long they will stay.
+
+The one thing to know: Claude Code deletes transcripts after 30 days unless its
+settings say otherwise, so a session worth measuring should be copied away.
+
+What reads files is loaded when there is one to be read: most lists are of files that
+were read before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from contextecho.errors import SessionError
+from contextecho.sessions.finding.index import Entry, Index
+from contextecho.sessions.finding.roots import find_roots
+from contextecho.sessions.finding.summary import Summaries, Summary
+from contextecho.sessions.finding.walking import Candidate, walk
+
+DEFAULT_RETENTION_DAYS: Final = 30
+
+
+class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A session found in a folder, and what its summary says; it is not held in memory."""
+
+    file: str
+    bytes: int | None  # of its file or of all its files; None for one of several in a file
+    modified: float  # when the file was last written: seconds since 1970
+    summary: Summary
+
+    @property
+    def last_used(self) -> float:
+        """When its last turn was, or the file was last written if its turns have no times.
+
+        Never later than the file was written: what a clock that is wrong wrote is not
+        the newest for years.
+        """
+        last = self.summary.last_time
+        return self.modified if last is None else min(last, self.modified)
+
+    @property
+    def path(self) -> Path:
+        """Of the file."""
+        return Path(self.file)
+
+    @property
+    def format(self) -> str:
+        """The reader's name."""
+        return self.summary.format
+
+    @property
+    def name(self) -> str:
+        """What `read_session` takes: the path, and `#member` for one of several."""
+        from contextecho.sessions.model import name_of
+
+        return name_of(self.path, self.summary.member)
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was found below some folders."""
+
+    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
+    sub_agents: int  # sessions of sub-agents, which belong to another
+    copies: int  # files that are kept or converted from others that are there
+    unread: tuple[SessionError, ...]  # folders and files that the system refuses
+
+
+def session_roots(
+    env: Mapping[str, str] = os.environ, home: Path | None = None
+) -> tuple[Path, ...]:
+    """The folders of the clients that are on this machine, those that variables name first."""
+    return tuple(root.folder for root in find_roots(env, home))
+
+
+def survey(
+    roots: Sequence[Path] | None = None,
+    env: Mapping[str, str] = os.environ,
+    *,
+    processes: int | None = 1,
+    on_reading: Callable[[int, int], None] = lambda files, size: None,
+) -> Survey:
+    """What is below `roots` (default: where this machine's clients keep sessions).
+
+    A file that has not changed since it was last looked at is not read again; the
+    others are read, over `processes` (None: one a core), and `on_reading` is told how
+    many they are, and their bytes. Empty files, of which clients leave many, and files
+    that no reader knows are left out.
+    """
+    index = Index()
+    walked = walk(_holding(env) if roots is None else roots)
+    files = [file for file in walked.files if file.mark.bytes]
+    every = _summaries(files, index, processes, on_reading)
+    refused = [
+        SessionError(found.refusal, where=file.path)
+        for file, found in zip(files, every, strict=True)
+        if found.refusal is not None
+    ]
+    return Survey(
+        sessions=_newest_first(zip(files, every, strict=True)),
+        sub_agents=sum(found.sub_agents for found in every),
+        copies=walked.copies,
+        unread=(*walked.unread, *refused),
+    )
+
+
+def discover(
+    roots: Sequence[Path] | None = None,
+    env: Mapping[str, str] = os.environ,
+    *,
+    on_unread: Callable[[SessionError], None] = lambda _: None,
+) -> list[FoundSession]:
+    """The sessions of a `survey`; `on_unread` is told what cannot be read."""
+    surveyed = survey(roots, env)
+    for error in surveyed.unread:
+        on_unread(error)
+    return list(surveyed.sessions)
+
+
+def newest_session(
+    env: Mapping[str, str] = os.environ,
+    *,
+    fits: Callable[[Summary], bool] = lambda _: True,
+) -> FoundSession | None:
+    """The session of this machine that was used last, of those that fit.
+
+    Files that were last written before it was used are not read.
+    """
+    files = [file for file in walk(_holding(env)).files if file.mark.bytes]
+    index = Index()
+    newest: FoundSession | None = None
+    for file in sorted(files, key=lambda file: -file.mark.modified_ns):
+        if newest is not None and file.mark.modified_ns / 1e9 < newest.last_used:
+            break
+        found = _summaries([file], index, 1, lambda files, size: None)
+        for session in _newest_first(zip([file], found, strict=True)):
+            if session.summary.error is not None or not fits(session.summary):
+                continue
+            if newest is None or session.last_used > newest.last_used:
+                newest = session
+    return newest
+
+
+def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = None) -> str | None:
+    """A sentence about Claude Code's deletion of old sessions; `None` without that client."""
+    roots = [root.folder for root in find_roots(env, home) if root.client == "Claude Code"]
+    if not roots:
+        return None
+    days = next((days for root in roots if (days := _retention_days(root)) is not None), None)
+    if days is None:
+        return (
+            f"Claude Code deletes sessions after {DEFAULT_RETENTION_DAYS} days; "
+            "set cleanupPeriodDays in its settings.json, or keep them: contextecho sessions keep."
+        )
+    return (
+        f"Claude Code deletes sessions after {days} days (cleanupPeriodDays): "
+        "contextecho sessions keep keeps them."
+    )
+
+
+def _holding(env: Mapping[str, str]) -> list[Path]:
+    return [place for root in find_roots(env) for place in root.holds]
+
+
+def _summaries(
+    files: Sequence[Candidate],
+    index: Index,
+    processes: int | None,
+    on_reading: Callable[[int, int], None],
+) -> list[Summaries]:
+    """What is in each file, from the index or from the file itself."""
+    kept = [index.get(file) for file in files]
+    unknown = [n for n, found in enumerate(kept) if found is None]
+    if unknown:
+        from contextecho.processes import spread
+        from contextecho.sessions.finding.summarising import summarise
+
+        sizes = [files[n].mark.bytes for n in unknown]
+        on_reading(len(unknown), sum(sizes))
+        paths = [Path(files[n].path) for n in unknown]
+        new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
+        index.keep(
+            {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
+            (file.path for file in files),
+        )
+    return [new[n] if found is None else found for n, found in enumerate(kept)]
+
+
+def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
+    """The sessions of the files, those used last first."""
+    sessions = [
+        FoundSession(
+            file=file.path,
+            bytes=file.mark.bytes
+            if summary.bytes is None and summary.member is None
+            else summary.bytes,
+            modified=file.mark.modified_ns / 1e9,
+            summary=summary,
+        )
+        for file, found in files
+        for summary in found.sessions
+    ]
+    return tuple(sorted(sessions, key=lambda session: (-session.last_used, session.file)))
+
+
+def _retention_days(root: Path) -> int | None:
+    """`cleanupPeriodDays` of this client folder, if it is set."""
+    from contextecho.sessions.building.jsontext import decode_json
+
+    try:
+        settings = decode_json((root / "settings.json").read_bytes())
+    except OSError:
+        return None
+    days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
+    return days if isinstance(days, int) and not isinstance(days, bool) else None

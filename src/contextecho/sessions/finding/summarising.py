@@ -1,0 +1,83 @@
+"""Reading a file for what a list says of it.
+
+The one thing to know: the whole session is read, as for a measurement, so a list never
+counts by another rule than `show`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from contextecho.errors import PassingError, SessionError
+from contextecho.sessions.finding.inside import look_inside
+from contextecho.sessions.finding.summary import Summaries, Summary
+from contextecho.sessions.model import Kind, Session, Speaker
+
+
+def summarise(path: Path) -> Summaries:
+    """The sessions in a file; never raises."""
+    inside = look_inside(path, _summary)
+    if inside.format is None:
+        if isinstance(inside.error, PassingError):
+            return Summaries(refusal=inside.error.what)
+        return Summaries(sub_agents=inside.sub_agents)
+    if inside.error is not None:
+        return Summaries((_failed(inside.format, None, inside.error),))
+    return Summaries(
+        tuple(
+            _failed(inside.format, member, made)
+            if isinstance(made, SessionError)
+            else replace(made, member=member)
+            for member, made in inside.sessions
+        ),
+        inside.sub_agents,
+    )
+
+
+def _failed(format: str, member: str | None, error: SessionError) -> Summary:
+    return Summary(format, error.what, member, is_passing=isinstance(error, PassingError))
+
+
+def _summary(session: Session) -> Summary:
+    finals = list(_are_final(session))
+    first_time, last_time = times_of(session)
+    return Summary(
+        format=session.format,
+        id=session.id,
+        prompts=session.prompts,
+        steps=session.steps,
+        row_turns=session.row_turns,
+        compactions=len(session.full_compactions),
+        final_texts=sum(finals),
+        commentary_texts=len(finals) - sum(finals),
+        models=session.models,
+        first_time=first_time,
+        last_time=last_time,
+        bytes=session.bytes if hasattr(session.source, "files") else None,  # `Spread`
+        cwd=session.cwd,
+    )
+
+
+def times_of(session: Session) -> tuple[float | None, float | None]:
+    """When its first and its last turn were that have a time: seconds since 1970."""
+    turns = session.turns
+    first = next((turn.time for turn in turns if turn.time is not None), None)
+    return first, next((turn.time for turn in reversed(turns) if turn.time is not None), None)
+
+
+def _are_final(session: Session) -> Iterator[bool]:
+    """For each message of the model that has text, whether it is a final answer."""
+    spoken = (
+        turn
+        for turn in session.turns
+        if turn.kind is Kind.ASSISTANT
+        and turn.speaker is Speaker.MODEL
+        and turn.chars
+        and not turn.abandoned
+    )
+    for _, group in groupby(spoken, key=lambda turn: turn.message):
+        yield list(group)[-1].final

@@ -1,0 +1,187 @@
+"""The files below some folders that may hold sessions, found in one walk.
+
+The one thing to know: a name only keeps out what no client keeps sessions in; whether a
+file holds one, its content says. Links to folders are not followed; a file that is
+reached twice is met once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Final
+
+import msgspec
+
+from contextecho.errors import SessionError
+from contextecho.sessions.finding.copies import copies_among
+from contextecho.sessions.finding.roots import is_database
+
+_KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
+_PACKED: Final = (".zst", ".gz")
+_DATABASE: Final = ".db"
+_NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
+_NEVER_FILES: Final = frozenset(
+    {
+        "composer.lock",
+        "manifest.json",
+        "package-lock.json",
+        "package.json",
+        "settings.json",
+        "tsconfig.json",
+    }
+)
+# As OpenCode has them, beside a folder of sessions: their messages, in a file each.
+_OF_SESSIONS: Final = frozenset({"session", "info"})
+_OF_PARTS: Final = frozenset({"message", "part", "session_diff"})
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What changes when a file does."""
+
+    bytes: int
+    modified_ns: int  # since 1970, like the others
+    changed_ns: int  # which nobody can set; on Windows: when the file was made
+    inode: int
+    log_ns: int = 0  # of a database: when its write-ahead log was written
+
+    @property
+    def newest_ns(self) -> int:
+        """The latest of the times."""
+        return max(self.modified_ns, self.changed_ns, self.log_ns)
+
+
+class Candidate(msgspec.Struct, frozen=True, gc=False):
+    """A file that may hold sessions, as it was when it was met."""
+
+    path: str
+    mark: Mark
+
+
+class Walk(msgspec.Struct):
+    """What was met."""
+
+    files: list[Candidate] = msgspec.field(default_factory=list)
+    unread: list[SessionError] = msgspec.field(default_factory=list)
+    copies: int = 0  # files left out: kept or converted from others that are there
+
+
+def walk(places: Iterable[Path]) -> Walk:
+    """The candidates in folders, and the files that are named themselves, whatever their name.
+
+    What does not exist, or vanishes meanwhile, is passed over; what the system refuses
+    is in `unread`. Of a file and its kept or converted copies only the file is there.
+    """
+    places = list(places)
+    walked = Walk()
+    met = set[tuple[int, int]]()
+    for place in places:
+        for path in _below(str(place), walked):
+            status = _status(path, walked)
+            if status is not None and S_ISREG(status.st_mode):
+                identity = (status.st_dev, status.st_ino)
+                if identity not in met:
+                    met.add(identity)
+                    walked.files.append(_candidate(path, status))
+    copies = copies_among(walked.files, {*map(str, places)})
+    walked.files = [file for file in walked.files if file.path not in copies]
+    walked.copies = len(copies)
+    return walked
+
+
+def _below(place: str, walked: Walk) -> Iterator[str]:
+    """The files of a folder that have a session's kind of name; a file itself."""
+    status = _status(place, walked)
+    if status is None:
+        return
+    if not S_ISDIR(status.st_mode):
+        yield place
+        return
+    folders = [place]
+    while folders:
+        inside: dict[str, str] = {}
+        folder = folders.pop()
+        entries = _entries(folder, walked)
+        kept = _kept_file(folder, entries)
+        if kept is not None:
+            yield kept
+            continue
+        for entry in entries:
+            if _is_folder(entry):
+                if entry.name not in _NEVER_FOLDERS:
+                    inside[entry.name] = entry.path
+            elif _may_hold_sessions(entry.name):
+                yield entry.path
+        passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
+        folders += reversed([path for name, path in inside.items() if name not in passed_over])
+
+
+def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
+    """The session's file in a folder of `sessions keep`, where all else belongs to it."""
+    if not any(entry.name == "manifest.json" for entry in entries):
+        return None
+    from contextecho.sessions.packing.archive import session_file_in
+
+    kept = session_file_in(Path(folder))
+    return None if kept is None else str(kept)
+
+
+def _entries(folder: str, walked: Walk) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        walked.unread.append(_refused(folder, error))
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _may_hold_sessions(name: str) -> bool:
+    if name.endswith(_PACKED):
+        name = name.rpartition(".")[0]
+    if name.endswith(_KINDS):
+        return name not in _NEVER_FILES
+    return name.endswith(_DATABASE) and is_database(name)
+
+
+def _status(path: str, walked: Walk) -> os.stat_result | None:
+    try:
+        return os.stat(path)  # noqa: PTH116 (a Path for each of thousands of files takes longer)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        reason = error if isinstance(error, OSError) else OSError(str(error))
+        walked.unread.append(_refused(path, reason))
+        return None
+
+
+def _refused(path: str, error: OSError) -> SessionError:
+    from contextecho.sessions.building.stamp import unreadable
+
+    return unreadable(Path(path), error)
+
+
+def _candidate(path: str, status: os.stat_result) -> Candidate:
+    size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return Candidate(path, Mark(size, modified, changed, status.st_ino, _log_ns(path)))
+
+
+def _log_ns(path: str) -> int:
+    """When a database's log was written, whatever the name; texts have none."""
+    if path.endswith((*_KINDS, *_PACKED)):
+        return 0  # one look less at each of thousands of files
+    with suppress(OSError):
+        file = os.path.realpath(path)  # the log lies beside what a link leads to
+        return os.stat(f"{file}-wal").st_mtime_ns  # noqa: PTH116
+    return 0

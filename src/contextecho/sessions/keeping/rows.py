@@ -1,0 +1,172 @@
+"""The rows of one session of a client's SQLite database, as a small database of their own.
+
+The one thing to know: no schema is known here. A row belongs to the session if one of
+its columns names the session; with it come the sessions that have it as their parent,
+and the rows that those refer to by a foreign key or a column's name (`project_id`).
+Texts are copied as bytes: one that is no UTF-8 is kept as it is, and no error quotes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from contextecho.errors import SessionError
+from contextecho.sessions.building.databases import reading
+from contextecho.untrusted import one_line
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+_MAGIC: Final = b"SQLite format 3\x00"
+_SESSION: Final = frozenset({"session_id", "sessionid"})
+_PARENT: Final = frozenset({"parent_id", "parentid"})
+
+Rows = dict[str, dict[Any, tuple[Any, ...]]]
+"""By table, by row number (by the row itself where a table has no numbers)."""
+
+Tables = dict[str, tuple[str, list[str]]]
+"""(statement that makes it, columns) of each table."""
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database. Raises `OSError`."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def copy_rows(database: Path, target: Path, ids: set[str]) -> None:
+    """Write the rows of the session with one of these ids to a new database.
+
+    Raises `SessionError` when no row is theirs, or when the copy does not hold the rows.
+    """
+    with reading(database) as source:
+        source.text_factory = _Text
+        tables = dict(_tables(source))
+        rows = _rows_of(source, tables, {_Text(id.encode("utf-8", "replace")) for id in ids})
+    if not any(rows.values()):
+        raise SessionError("holds no rows of this session", where=str(database))
+    _write(target, tables, rows)
+
+
+def _write(target: Path, tables: Tables, rows: Rows) -> None:
+    """Write the rows to a new database, and read them back."""
+    import sqlite3
+
+    try:
+        with closing(sqlite3.connect(target)) as copy:
+            copy.text_factory = _Text
+            for table, (create, _) in tables.items():
+                copy.execute(create)
+                for row in rows[table].values():
+                    slots = ", ".join(map(_slot, row))
+                    copy.execute(f"INSERT INTO {_quoted(table)} VALUES ({slots})", row)
+            copy.commit()
+            if any(_all(copy, table) != _ordered(rows[table].values()) for table in tables):
+                raise SessionError("its rows were not written as they are", where=str(target))
+    except sqlite3.Error as error:
+        raise SessionError(
+            f"its rows cannot be copied: {one_line(str(error))}", where=str(target)
+        ) from None
+
+
+class _Text(bytes):
+    """A text as the database holds it, which need be no UTF-8; other bytes are a blob."""
+
+
+def _slot(value: Any) -> str:
+    """Where a value stands in a statement: bound as bytes, a text has to be made one again."""
+    return "CAST(? AS TEXT)" if isinstance(value, _Text) else "?"
+
+
+def _tables(source: Connection) -> Iterator[tuple[str, tuple[str, list[str]]]]:
+    """(name, (statement that makes it, columns)) of each table that holds rows of its own."""
+    found = source.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
+        "ESCAPE '\\' AND sql LIKE 'CREATE TABLE%' ORDER BY name"
+    )
+    for name, create in [(name.decode(), create.decode()) for name, create in found]:
+        info = source.execute(f"PRAGMA table_info({_quoted(name)})")
+        yield name, (create, [column.decode() for _, column, *_ in info])
+
+
+def _rows_of(source: Connection, tables: Tables, ids: set[_Text]) -> Rows:
+    """The rows of the sessions, with those of their sub-agents and what they refer to."""
+    rows: Rows = {table: {} for table in tables}
+    wanted = set(ids)
+    while True:
+        for table, (_, columns) in tables.items():
+            for column in columns:
+                if _names_session(table, column):
+                    _take(source, rows, tables, table, column, wanted)
+        more = set(_ids(rows, tables))
+        if more <= wanted:
+            break
+        wanted |= more
+    while any(_take_referred(source, rows, tables, table) for table in tables):
+        pass
+    return rows
+
+
+def _ids(rows: Rows, tables: Tables) -> Iterator[_Text]:
+    """The ids of all sessions among the rows."""
+    for table, (_, columns) in tables.items():
+        if _is_of_sessions(table) and "id" in columns:
+            place = columns.index("id")
+            ids = (row[place] for row in rows[table].values())
+            yield from (id for id in ids if isinstance(id, _Text))
+
+
+def _is_of_sessions(table: str) -> bool:
+    return table.lower() in ("session", "sessions")
+
+
+def _names_session(table: str, column: str) -> bool:
+    column = column.lower()
+    own = column == "id" or column in _PARENT
+    return column in _SESSION or (own and _is_of_sessions(table))
+
+
+def _take(
+    source: Connection, rows: Rows, tables: Tables, table: str, column: str, values: Iterable[Any]
+) -> bool:
+    """Take the rows in which the column has one of the values; whether any was new."""
+    before = len(rows[table])
+    number = "NULL" if "WITHOUT ROWID" in tables[table][0].upper() else "rowid"
+    query = f"SELECT {number}, * FROM {_quoted(table)} WHERE {_quoted(column)} = "
+    for value in sorted(values, key=repr):
+        for key, *row in source.execute(query + _slot(value), (value,)):
+            rows[table][tuple(row) if key is None else key] = tuple(row)
+    return len(rows[table]) > before
+
+
+def _take_referred(source: Connection, rows: Rows, tables: Tables, table: str) -> bool:
+    """Take the rows of other tables that those of this one refer to; whether any was new."""
+    keys = source.execute(f"PRAGMA foreign_key_list({_quoted(table)})").fetchall()
+    declared = [(key[2].decode(), key[3].decode(), (key[4] or b"id").decode()) for key in keys]
+    by_name = [
+        (column.removesuffix("_id"), column, "id")
+        for column in tables[table][1]
+        if column.endswith("_id") and "id" in tables.get(column.removesuffix("_id"), ("", []))[1]
+    ]
+    grown = False
+    for other, column, theirs in (*declared, *by_name):
+        if other != table and other in tables and column in tables[table][1]:
+            place = tables[table][1].index(column)
+            values = {row[place] for row in rows[table].values() if row[place] is not None}
+            grown |= _take(source, rows, tables, other, theirs, values)
+    return grown
+
+
+def _all(copy: Connection, table: str) -> list[str]:
+    return _ordered(copy.execute(f"SELECT * FROM {_quoted(table)}"))
+
+
+def _ordered(rows: Iterable[tuple[Any, ...]]) -> list[str]:
+    return sorted(repr([(type(value).__name__, value) for value in row]) for row in rows)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

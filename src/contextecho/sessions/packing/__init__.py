@@ -1,0 +1,9 @@
+"""Sessions that lie packed: kept by this program, or by anybody else.
+
+The one thing to know: what reads, finds and keeps sessions meets packed files, so this
+lies below all three. What each module knows:
+
+    archive      the manifest beside a kept session
+    packed       reading what is packed as if it were not
+    zstandard    where zstd is
+"""
