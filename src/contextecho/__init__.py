@@ -9,6 +9,8 @@ The usual four calls::
     run = collect(cells, judge="anthropic/claude-sonnet-4-6", budget="5usd")
     report(run, "report.html")
 
+Without a model: ``report_scan(scan("session.jsonl"), "scan.html")``.
+
 Everything here is loaded when first used, so that importing the package is free.
 """
 
@@ -18,16 +20,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contextecho.api import collect, plan, report
+    from contextecho.api import collect, plan, report, report_scan, scan
     from contextecho.sessions import read_session
 
-__all__ = ["collect", "plan", "read_session", "report"]
+__all__ = ["collect", "plan", "read_session", "report", "report_scan", "scan"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "collect": "contextecho.api",
     "plan": "contextecho.api",
     "report": "contextecho.api",
+    "report_scan": "contextecho.api",
+    "scan": "contextecho.api",
     "read_session": "contextecho.sessions",
 }
 

@@ -5,6 +5,8 @@
     run = collect(cells, judge="anthropic/claude-sonnet-4-6", budget="5usd")
     report(run, "report.html")
 
+Without a model: `report_scan(scan("session.jsonl"), "scan.html")`.
+
 The one thing to know: `plan` sends nothing, `collect` is the only call that does,
 and calling it again with the same plan continues the same run.
 """
@@ -53,7 +55,7 @@ from contextecho.models import (
     same_model,
     serving_of,
 )
-from contextecho.reports import write_report
+from contextecho.reports import write_report, write_scan
 from contextecho.sessions import Session
 from contextecho.store import RunInfo, Store, open_store
 from contextecho.studies import Plan, load_study, make_plan
@@ -272,6 +274,25 @@ def report(run: Run, path: str | Path, *, judge: str | None = None) -> scoring.R
         analysis = scoring.analyse_run(store, found, judge=judge or run.judge)
     write_report(analysis, Path(path))
     return analysis
+
+
+def scan(*paths: str | Path, processes: int | None = 1) -> scoring.Screened:
+    """Screen sessions, or all below folders, as `contextecho scan` does. Sends nothing.
+
+    What cannot be read is in `unread` of what comes back, and raises nothing. More than
+    one of `processes` (None: one a core) is for programs whose main module can be imported
+    again, as with `multiprocessing`.
+    """
+    return scoring.screen_all([Path(path) for path in paths], processes=processes)
+
+
+def report_scan(screened: scoring.Screened, path: str | Path) -> Path:
+    """Write the report of a scan; the file's ending says html or md.
+
+    Raises `UsageError` if no session was screened, for another ending, and for a place that
+    cannot be written.
+    """
+    return write_scan(screened, path)
 
 
 def versions() -> dict[str, str]:

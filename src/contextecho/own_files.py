@@ -24,6 +24,12 @@ def read_data_file(path: Path) -> bytes:
         raise DataError(f"cannot be read: {reason}", where=str(path)) from error
 
 
+def from_home(path: str) -> str:
+    """A path with `~` for the user's home."""
+    home = str(Path.home())
+    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
+
+
 def refuse_endless(path: Path) -> None:
     """Raise `OSError` for a pipe or a device, which could keep us waiting for ever."""
     mode = path.stat().st_mode

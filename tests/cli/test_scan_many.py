@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from contextecho.cli.main import main
-from contextecho.cli.scan.screening import screen_all
+from contextecho.scoring import screen_all
 from sessions.claude_code_lines import assistant, line, user
 
 
@@ -100,9 +100,9 @@ def test_the_document_is_in_the_order_of_the_files(
 
 
 def test_two_processes_find_what_one_finds(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = screen_all([tree], on_unread=print, processes=1)
+    alone = screen_all([tree], processes=1)
     monkeypatch.setattr("contextecho.processes._LEAST_SPREAD", 0)
-    together = screen_all([tree], on_unread=print, processes=2)
+    together = screen_all([tree], processes=2)
     assert together.screens == alone.screens
     assert len(alone.screens) == 6
     assert list(map(str, together.unread)) == list(map(str, alone.unread))
@@ -112,7 +112,7 @@ def test_two_processes_find_what_one_finds(tree: Path, monkeypatch: pytest.Monke
 def test_what_shares_out_the_files_has_no_threads_and_can_be_copied() -> None:
     """numpy starts some when it is imported, and then each worker would begin from nothing."""
     program = (
-        "import sys, contextecho.cli.scan, contextecho.cli.scan.screening\n"
+        "import sys, contextecho.cli.scan, contextecho.scoring.screening\n"
         "from contextecho.processes import _context\n"
         "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
         "print(_context().get_start_method())"

@@ -50,6 +50,7 @@ def test_commands_that_need_no_model_open_no_socket(watched: Terminal, long_path
     target = ("--target", "simulated", "--positions", "last", "--n", "1")
     for words in (
         ("scan", long_path),
+        ("scan", long_path, "-o", "scan.html"),
         ("sessions", "list", "."),
         ("stimuli", "list"),
         ("doctor",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,44 +12,15 @@ import pytest
 from contextecho.reports import Forest, Trajectory, render, write_report
 from contextecho.reports.exports import Document
 from contextecho.reports.figures import marks_of
+from reports.browsing import (
+    NEEDS_CHROMIUM,
+    Visit,
+    overlapping_words,
+    words_cut_off,
+)
 from reports.shapes import SHAPES
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="apt-get install chromium"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-class Visit:
-    """One report opened in a page of its own, with everything it asked for and complained of."""
-
-    def __init__(self, browser: Any, path: Path, **context: Any) -> None:
-        self.page = browser.new_context(**context).new_page()
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(path.as_uri())
+pytestmark = NEEDS_CHROMIUM
 
 
 def report(folder: Path, name: str) -> Path:
@@ -182,33 +152,9 @@ def test_rows_are_reached_and_read_by_keyboard(browser: Any, tmp_path: Path) -> 
 
 def test_nothing_is_cut_off_inside_a_figure(browser: Any, tmp_path: Path) -> None:
     page = Visit(browser, report(tmp_path, "three targets")).page
-    outside = page.evaluate(
-        """() => [...document.querySelectorAll("svg")].flatMap(svg => {
-            const frame = svg.getBoundingClientRect();
-            return [...svg.querySelectorAll("text")].filter(text => {
-                const box = text.getBoundingClientRect();
-                return box.left < frame.left - 1 || box.right > frame.right + 1
-                    || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
-            }).map(text => text.textContent);
-        })"""
-    )
-    assert outside == []
+    assert words_cut_off(page) == []
 
 
 def test_no_two_words_of_a_figure_lie_on_each_other(browser: Any, tmp_path: Path) -> None:
     page = Visit(browser, report(tmp_path, "judged")).page
-    pairs = page.evaluate(
-        """() => [...document.querySelectorAll("svg")].flatMap(svg => {
-            const all = [...svg.querySelectorAll("text")].filter(t => t.textContent);
-            const boxes = all.map(t => t.getBoundingClientRect());
-            const found = [];
-            for (let i = 0; i < all.length; i++) for (let j = i + 1; j < all.length; j++) {
-                const [a, b] = [boxes[i], boxes[j]];
-                const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-                const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-                if (across > 1 && down > 3.5) found.push([all[i].textContent, all[j].textContent]);
-            }
-            return found;
-        })"""
-    )
-    assert pairs == []
+    assert overlapping_words(page) == []

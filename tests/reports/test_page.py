@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from html.parser import HTMLParser
 
 import msgspec
 import pytest
@@ -13,6 +12,7 @@ from contextecho.reports import figures, render
 from contextecho.reports.figures import marks_of
 from contextecho.reports.typeset import estimate
 from contextecho.scoring import RunAnalysis
+from reports.pages import Page
 from reports.runs import HOSTILE, make_analysis
 from reports.shapes import SHAPES
 
@@ -20,41 +20,6 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-
-
-class Page(HTMLParser):
-    """The elements, attributes and text of a page."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.meta: dict[str, str] = {}
-        self.scripts: list[str] = []
-        self.words: list[str] = []
-        self._inside = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._inside = tag
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-        found = dict(attrs)
-        if tag == "meta" and "http-equiv" in found:
-            self.meta[str(found["http-equiv"])] = str(found["content"])
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "script":
-            self.scripts.append(data)
-        elif self._inside != "style":
-            self.words.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
 
 
 def page_of(run: RunAnalysis) -> Page:

@@ -45,6 +45,8 @@ def test_a_written_number_is_within_half_a_digit_of_the_number(
     digits = re.sub(r"[^0-9.−]", "", number(value, quantity)).replace("−", "-")
     percent = quantity in (Quantity.SHARE, Quantity.POINTS)
     tolerance = 0.5 if percent or quantity is Quantity.CHARACTERS else 0.005
+    if quantity is Quantity.RATE:
+        tolerance = 0.05
     if quantity is Quantity.RATIO and value >= 10:
         tolerance = 0.5
     assert float(digits) == pytest.approx(100 * value if percent else value, abs=tolerance + 1e-9)

@@ -1,4 +1,4 @@
-"""Showing what a run says: figures, one offline HTML file, Markdown, JSON, CSV."""
+"""Showing what a run or a scan says: figures, one offline HTML file, Markdown, JSON, CSV."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from contextecho.reports.figures import Figure, Forest, Scatter, Trajectory
 from contextecho.reports.files import refuse_unwritable, write_report
 from contextecho.reports.formats import FORMATS, render
 from contextecho.reports.gallery import figures
+from contextecho.reports.scan import (
+    SCAN_FORMATS,
+    refuse_unwritable_scan,
+    render_scan,
+    write_scan,
+)
 
 __all__ = [
     "FORMATS",
+    "SCAN_FORMATS",
     "Figure",
     "Forest",
     "Scatter",
@@ -19,6 +26,9 @@ __all__ = [
     "draw_figures",
     "figures",
     "refuse_unwritable",
+    "refuse_unwritable_scan",
     "render",
+    "render_scan",
     "write_report",
+    "write_scan",
 ]

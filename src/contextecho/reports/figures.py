@@ -8,7 +8,7 @@ they are what the renderers are compared by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -61,7 +61,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[Mark, ...]
 
 
-class _Figure(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+class Described(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """What every figure says about itself in words."""
+
     id: str  # unique in a report, safe as a file name
     family: str  # what `--only` selects by: "trajectory", "arms", ...
     title: str
@@ -70,7 +72,7 @@ class _Figure(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     provenance: Mapping[str, str]
 
 
-class Trajectory(_Figure, frozen=True, kw_only=True, tag="trajectory"):
+class Trajectory(Described, frozen=True, kw_only=True, tag="trajectory"):
     """A measure along the session, one line an arm."""
 
     axis: Axis
@@ -94,7 +96,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
 
 
-class Forest(_Figure, frozen=True, kw_only=True, tag="forest"):
+class Forest(Described, frozen=True, kw_only=True, tag="forest"):
     """Estimates with intervals in rows; several panels stand under one another."""
 
     panels: tuple[Panel, ...]
@@ -121,7 +123,7 @@ class Cloud(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
 
 
-class Scatter(_Figure, frozen=True, kw_only=True, tag="scatter"):
+class Scatter(Described, frozen=True, kw_only=True, tag="scatter"):
     """The fingerprint map of one target."""
 
     x: Axis
@@ -132,6 +134,42 @@ class Scatter(_Figure, frozen=True, kw_only=True, tag="scatter"):
 
 
 Figure = Trajectory | Forest | Scatter
+
+
+class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a session on the x axis of strips; none reaches over a compaction."""
+
+    first_step: int
+    last_step: int
+    segment: int  # compactions before it
+    texts: int
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happens along a session, `at` so many stretches from the left."""
+
+    at: float
+    name: str
+
+
+class Strip(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure along a session: a mark a stretch, in the stretches' order."""
+
+    name: str
+    unit: str  # what its values are: "matches per 10,000 characters"
+    axis: Axis
+    marks: tuple[Mark, ...]
+    margin: tuple[str, ...] = ()  # how its ends compare, in lines
+    stands_out: bool = False
+
+
+class Strips(Described, frozen=True, kw_only=True, tag="strips"):
+    """Several measures of one session over one common x axis, each with its own scale."""
+
+    stretches: tuple[Stretch, ...]
+    strips: tuple[Strip, ...]
+    margin_head: tuple[str, ...]  # what the margins say, in lines
+    rules: tuple[Rule, ...] = ()  # changes of conditions, from left to right
 
 
 def marks_of(figure: Figure) -> Iterator[Mark]:
@@ -180,7 +218,7 @@ def compactions_before(stations: tuple[Station, ...]) -> str | None:
     return "C1 lies" if count == 1 else f"C1–C{count} lie"
 
 
-def compactions_between(stations: tuple[Station, ...]) -> Iterator[tuple[int, str]]:
+def compactions_between(stations: Sequence[Station | Stretch]) -> Iterator[tuple[int, str]]:
     """(index of the station after it, "C1" or "C2–C3") for each gap with compactions in it."""
     for i in range(1, len(stations)):
         before, after = stations[i - 1].segment, stations[i].segment

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from contextecho.errors import UsageError
-from contextecho.reports.formats import render
+from contextecho.reports.formats import FORMATS, render
 from contextecho.scoring import RunAnalysis
 
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".json": "json", ".csv": "csv"}
@@ -20,7 +21,11 @@ def write_report(analysis: RunAnalysis, path: Path | str, *, format: str | None 
     `UsageError` for a name that says nothing, and for a place that cannot be written.
     """
     target = Path(path)
-    content = render(analysis, format or _format_of(target))
+    return write_whole(render(analysis, format or format_of(target)), target)
+
+
+def write_whole(content: str, target: Path) -> Path:
+    """Write a report to `target`, whole or not at all. Raises `UsageError`."""
     try:
         _replace(target, content)
     except OSError as error:
@@ -34,7 +39,12 @@ def write_report(analysis: RunAnalysis, path: Path | str, *, format: str | None 
 
 def refuse_unwritable(path: Path) -> None:
     """Raise, before a run is paid for, what `write_report` would raise for this place after it."""
-    _format_of(path)
+    format_of(path)
+    refuse_place(path)
+
+
+def refuse_place(path: Path) -> None:
+    """Raise what `write_whole` would raise for this place."""
     folder = Path(os.path.realpath(path)).parent
     if not os.access(folder, os.W_OK) or path.is_dir():
         raise UsageError(
@@ -44,13 +54,15 @@ def refuse_unwritable(path: Path) -> None:
         )
 
 
-def _format_of(path: Path) -> str:
-    found = _SUFFIXES.get(path.suffix.lower())
+def format_of(path: Path, formats: Sequence[str] = FORMATS) -> str:
+    """Which of `formats` the name of a file asks for. Raises `UsageError` if none."""
+    suffixes = {suffix: name for suffix, name in _SUFFIXES.items() if name in formats}
+    found = suffixes.get(path.suffix.lower())
     if found is None:
         raise UsageError(
             "the file name does not say which format to write",
             where=str(path),
-            todo=f"end it in {', '.join(_SUFFIXES)}, or give a format",
+            todo=f"end it in {', '.join(suffixes)}, or give a format",
         )
     return found
 

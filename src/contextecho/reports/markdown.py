@@ -19,6 +19,7 @@ from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.missing import missing
 from contextecho.reports.provenance import session_file
 from contextecho.reports.tables import Table, contrasts_table, denominators_table
+from contextecho.reports.typeset import sentence
 from contextecho.reports.view import View
 from contextecho.untrusted import one_line
 
@@ -30,9 +31,9 @@ _WORDS = re.compile(r"&|<|>|@|://|www\.", re.IGNORECASE)
 
 def write_markdown(view: View) -> str:
     """The Markdown document of a run."""
-    page = _templates().get_template("report.md.jinja")
     agreement = agreement_table(view)
-    text = page.render(
+    return render_markdown(
+        "report.md.jinja",
         view=view,
         run=view.analysis.run,
         session_file=session_file(view),
@@ -44,6 +45,11 @@ def write_markdown(view: View) -> str:
         cannot_say=CANNOT_SAY,
         collected=collected(view),
     )
+
+
+def render_markdown(template: str, **values: Any) -> str:
+    """A document of ours, with what is untrusted in it made inert."""
+    text = _templates().get_template(template).render(**values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
@@ -76,7 +82,7 @@ def _shown(value: Any) -> Any:
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("contextecho.reports"),
         autoescape=False,  # `_shown` escapes for Markdown, HTML included
         finalize=_shown,
@@ -84,3 +90,5 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"sentence": sentence}
+    return environment

@@ -47,15 +47,10 @@ _SECTIONS = {
 
 def write_page(view: View) -> str:
     """The whole HTML document of a run."""
-    environment = templates()
-    script = environment.get_template("report.js").render().strip()
-    page = environment.get_template("report.html.jinja")
-    return page.render(
+    return render_page(
+        "report.html.jinja",
         view=view,
         run=view.analysis.run,
-        script=Markup(script),  # our own file, not text from a run
-        script_hash=_csp_hash(script),
-        looks={series_class(name): look for name, look in LOOKS.items()},
         headlines=headlines(view),
         sections=_sections(compose(view)),
         denominators=denominators_table(view),
@@ -70,6 +65,18 @@ def write_page(view: View) -> str:
         collected=collected(view),
         agreement=agreement_table(view),
         controls=controls(view),
+    )
+
+
+def render_page(template: str, **values: Any) -> str:
+    """A page that fills the blocks of `frame.html.jinja`: policy, style, script."""
+    environment = templates()
+    script = environment.get_template("report.js").render().strip()
+    return environment.get_template(template).render(
+        script=Markup(script),  # our own file, not text from a run
+        script_hash=_csp_hash(script),
+        looks={series_class(name): look for name, look in LOOKS.items()},
+        **values,
     )
 
 

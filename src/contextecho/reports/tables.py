@@ -12,7 +12,7 @@ import msgspec
 
 from contextecho.contexts import Arm
 from contextecho.reports.captions import intervals_named
-from contextecho.reports.figures import Figure, Mark, Scatter, Trajectory, marks_of
+from contextecho.reports.figures import Figure, Mark, Scatter, Strips, Trajectory, marks_of
 from contextecho.reports.headline import difference
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
@@ -48,12 +48,14 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     footnotes: tuple[str, ...] = ()
 
 
-def figure_table(figure: Figure) -> Table:
+def figure_table(figure: Figure | Strips) -> Table:
     """The numbers that a figure draws."""
     if isinstance(figure, Scatter):
         return _cloud_table(figure)
     if isinstance(figure, Trajectory):
         return _trajectory_table(figure)
+    if isinstance(figure, Strips):
+        return _strips_table(figure)
     table = Table(
         caption=figure.title,
         columns=(Column("estimate"), *_MARK_COLUMNS),
@@ -128,6 +130,33 @@ def _cloud_table(figure: Scatter) -> Table:
         ),
         rows=tuple(rows),
     )
+
+
+def _strips_table(figure: Strips) -> Table:
+    rows = tuple(
+        (
+            f"{whole(stretch.first_step)}–{whole(stretch.last_step)}",
+            whole(stretch.segment),
+            whole(stretch.texts),
+            *(_or_dash(strip.marks[i]) for strip in figure.strips),
+        )
+        for i, stretch in enumerate(figure.stretches)
+    )
+    return Table(
+        caption=f"{figure.title}. Means over the texts of each window",
+        columns=(
+            Column("agent steps"),
+            Column("compactions before", "n"),
+            Column("texts", "n"),
+            *(Column(f"{strip.name}, {strip.unit}", "n") for strip in figure.strips),
+        ),
+        rows=rows,
+    )
+
+
+def _or_dash(mark: Mark) -> str:
+    """The value of a mark; a dash where there is no text, as the column of texts says."""
+    return "–" if mark.value is None else number(mark.value, mark.quantity)
 
 
 def denominators_table(view: View) -> Table:

@@ -22,6 +22,8 @@ class Quantity(StrEnum):
     RATIO = "ratio"
     COORDINATE = "coordinate"  # along a principal component
     CHANCE = "chance"  # AUC, agreement: 0..1, two decimals
+    RATE = "rate"  # matches per 10,000 characters
+    COUNT = "count"  # mean number in a text
 
     @property
     def neutral(self) -> float | None:
@@ -99,6 +101,8 @@ def _bare(value: float, quantity: Quantity) -> str:
         text = f"{100 * value:.0f}"
     elif quantity is Quantity.CHARACTERS:
         text = f"{value:,.0f}"
+    elif quantity is Quantity.RATE:
+        text = f"{value:,.1f}"
     elif quantity is Quantity.RATIO:
         text = f"{value:.2f}" if value < 10 else f"{value:,.0f}"
     else:

@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 from contextecho.doors import open_on_demand
 
 __all__ = [
+    "FEATURE_HEADS",
+    "LABEL",
+    "NOTABLE_AUC",
     "OVERALL",
+    "SCREEN_TEXTS",
+    "SIGNIFICANCE",
+    "SMALLEST_THIRD",
     "TRAJECTORY_STEPS",
     "ArmMean",
     "Billing",
+    "Change",
     "Compliance",
     "Contrast",
     "Denominator",
@@ -34,6 +41,7 @@ __all__ = [
     "RunAnalysis",
     "ScoredCell",
     "Screen",
+    "Screened",
     "Shift",
     "ShownReply",
     "Stratum",
@@ -42,15 +50,21 @@ __all__ = [
     "Window",
     "analyse_run",
     "check_compliance",
+    "heads_standing_out",
+    "in_shown_unit",
     "judge_run",
-    "lacking_texts",
+    "lacking",
     "load_rubric",
     "measure_features",
+    "most_texts",
+    "next_command",
     "read_judgement",
     "rubric_ids",
     "score_run",
+    "screen_all",
     "screen_session",
     "suitability_of",
+    "worth_first",
 ]
 
 if TYPE_CHECKING:
@@ -78,15 +92,31 @@ if TYPE_CHECKING:
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
-    from contextecho.scoring.screen import Outlook, Screen, Window, screen_session
-    from contextecho.scoring.shifts import Shift, Stratum
+    from contextecho.scoring.screen import LABEL, Outlook, Screen, Window, screen_session
+    from contextecho.scoring.screening import Screened, screen_all
+    from contextecho.scoring.shifts import (
+        NOTABLE_AUC,
+        SIGNIFICANCE,
+        SMALLEST_THIRD,
+        Change,
+        Shift,
+        Stratum,
+    )
+    from contextecho.scoring.shown import FEATURE_HEADS, in_shown_unit
     from contextecho.scoring.suitability import (
+        SCREEN_TEXTS,
         TRAJECTORY_STEPS,
         Suitability,
-        lacking_texts,
         suitability_of,
     )
     from contextecho.scoring.voices import Voice
+    from contextecho.scoring.worth import (
+        heads_standing_out,
+        lacking,
+        most_texts,
+        next_command,
+        worth_first,
+    )
 else:
     _HOMES = {
         "analysis": ("analyse_run", "score_run"),
@@ -113,9 +143,19 @@ else:
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
-        "screen": ("Outlook", "Screen", "Window", "screen_session"),
-        "shifts": ("Shift", "Stratum"),
+        "screen": ("LABEL", "Outlook", "Screen", "Window", "screen_session"),
+        "screening": ("Screened", "screen_all"),
+        "shifts": (
+            "NOTABLE_AUC",
+            "SIGNIFICANCE",
+            "SMALLEST_THIRD",
+            "Change",
+            "Shift",
+            "Stratum",
+        ),
+        "shown": ("FEATURE_HEADS", "in_shown_unit"),
         "voices": ("Voice",),
-        "suitability": ("TRAJECTORY_STEPS", "Suitability", "lacking_texts", "suitability_of"),
+        "suitability": ("SCREEN_TEXTS", "TRAJECTORY_STEPS", "Suitability", "suitability_of"),
+        "worth": ("heads_standing_out", "lacking", "most_texts", "next_command", "worth_first"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

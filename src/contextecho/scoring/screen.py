@@ -18,7 +18,7 @@ import msgspec
 
 from contextecho.scoring.confounders import confounders_of
 from contextecho.scoring.features import FEATURE_NAMES, Features
-from contextecho.scoring.shifts import Shift, Stratum, shifts_of, strata_of
+from contextecho.scoring.shifts import Change, Shift, Stratum, changes_of, shifts_of, strata_of
 from contextecho.scoring.voices import Utterance, Voice, utterances_of
 from contextecho.sessions import CompactionKind, Session
 
@@ -72,6 +72,7 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[Window, ...]
     shifts: tuple[Shift, ...]
     strata: tuple[Stratum, ...]  # texts are compared within one
+    changes: tuple[Change, ...]  # from one stratum to another
     confounders: tuple[str, ...]
     outlook: Outlook
 
@@ -100,6 +101,7 @@ def screen_session(session: Session) -> Screen:
         windows=tuple(_windows(utterances)),
         shifts=shifts,
         strata=tuple(strata_of(utterances)),
+        changes=tuple(changes_of(utterances)),
         confounders=tuple(confounders_of(session, utterances)),
         outlook=outlook,
     )

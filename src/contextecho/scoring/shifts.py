@@ -9,6 +9,7 @@ thirds is left out, and said to be.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import fmean
 
 import msgspec
@@ -50,6 +51,14 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
     compared: tuple[Voice, ...]  # voices with texts enough
 
 
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """From one text to the next, of either voice, the conditions are no longer equal."""
+
+    step: int  # of the first text under the new ones
+    before: Conditions
+    after: Conditions
+
+
 _Ends = tuple[Sequence[Utterance], Sequence[Utterance]]
 
 
@@ -60,6 +69,14 @@ def strata_of(utterances: Sequence[Utterance]) -> Iterator[Stratum]:
         texts = {voice: sum(u.voice is voice for u in here) for voice in Voice}
         compared = tuple(v for v, count in texts.items() if count // 3 >= SMALLEST_THIRD)
         yield Stratum(conditions=conditions, texts=texts, compared=compared)
+
+
+def changes_of(utterances: Sequence[Utterance]) -> Iterator[Change]:
+    """Where the conditions change, in order."""
+    for one, other in pairwise(utterances):
+        before, after = one.circumstances.conditions, other.circumstances.conditions
+        if before != after:
+            yield Change(step=other.turn.step, before=before, after=after)
 
 
 def shifts_of(utterances: Sequence[Utterance]) -> Iterator[Shift]:

@@ -16,18 +16,24 @@ from contextecho.cli.finding import (
     say_unread,
 )
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say_next, say_next_plan, show
+from contextecho.cli.printing import print_json, say, say_next, show
 from contextecho.errors import SessionError
 
 if TYPE_CHECKING:
-    from contextecho.cli.scan.screening import Screened
-    from contextecho.scoring import Screen
+    from contextecho.scoring import Screened
 
 
 @click.command()
 @click.argument("sessions", metavar="SESSION|DIR...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Also write the report here; `-` is standard output, and stands for the table.",
+)
+@click.option("--format", "name", metavar="html|md", help="Of the report. Default: by FILE.")
 @json_option
-def command(sessions: tuple[str, ...], as_json: bool) -> None:
+def command(sessions: tuple[str, ...], output: str | None, name: str | None, as_json: bool) -> None:
     """Screen sessions for changes of register: a screen, never a diagnosis.
 
     Shows how the model's own voice changes within a session: hedges, first-person
@@ -35,45 +41,53 @@ def command(sessions: tuple[str, ...], as_json: bool) -> None:
     commentary between tool calls kept apart. Reads files only; asks no model. `latest` is
     the newest session on this machine that is long enough. Several sessions, or folders
     of any clients, give one table, those worth probing first.
-    """
-    from contextecho.cli.scan.many import print_screens
-    from contextecho.cli.scan.one import lines_of
-    from contextecho.cli.scan.screening import screen_all
 
+    The report, HTML or Markdown, says the same with figures, one file for all sessions. It
+    holds the names of sessions, folders and models and no text of a session.
+    """
+    from contextecho.cli.scan.reporting import chosen_output, write
+    from contextecho.scoring import screen_all
+
+    chosen = chosen_output(output, name, as_json=as_json)
     paths = [find_path_to_scan(text) for text in sessions]
-    screened = screen_all(paths, on_unread=say_unread)
+    screened = screen_all(paths)
+    for error in screened.refused:
+        say_unread(error)
     screens, unread = screened.screens, screened.unread
     named = {str(path) for path in paths if not path.is_dir()}
     wrong = [error for error in unread if error.where in named]
     if not screens:
         end_with(wrong)
         raise unread[0] if len(unread) == 1 else _nothing(paths, len(unread))
-    if as_json:
-        print_json(_document(screened))
-    elif len(screens) == 1 and not unread:
-        _print_lines(lines_of(screens[0]))
-    else:
-        print_screens(screens, unread)
-    say_sub_agents(screened.sub_agents)
-    say_copies(screened.copies)
-    _say_next(screens)
+    written = None if chosen is None else write(screened, chosen, name)
+    if chosen != "-":
+        _print(screened, as_json=as_json)
+    _end(screened, written)
     end_with(wrong)
 
 
-def _say_next(screens: Sequence[Screen]) -> None:
-    """A plan for the session that has most to show, if one is long enough for a plan."""
-    from contextecho.scoring import TRAJECTORY_STEPS, Outlook
+def _print(screened: Screened, *, as_json: bool) -> None:
+    """One document, one session in full, or the table."""
+    from contextecho.cli.scan.many import print_screens
+    from contextecho.cli.scan.one import lines_of
 
-    long = [screen for screen in screens if screen.outlook is not Outlook.SHORT]
-    if long:
-        best = max(long, key=lambda s: (any(x.notable for x in s.shifts), s.compactions, s.steps))
-        say_next_plan(best.path)
-        return
-    longest = max(screens, key=lambda screen: screen.steps)
-    if longest.steps >= TRAJECTORY_STEPS:
-        say_next_plan(longest.path, TRAJECTORY_STEPS)
+    if as_json:
+        print_json(_document(screened))
+    elif len(screened.screens) == 1 and not screened.unread:
+        _print_lines(lines_of(screened.screens[0]))
     else:
-        say_next("sessions", "list")
+        print_screens(screened.screens, screened.unread)
+
+
+def _end(screened: Screened, written: Path | None) -> None:
+    """What was left out, the report if a file holds it, and the next command."""
+    from contextecho.scoring import next_command
+
+    say_sub_agents(screened.sub_agents)
+    say_copies(screened.copies)
+    if written is not None:
+        say(f"Wrote {written}")
+    say_next(*next_command(screened.screens))
 
 
 def _nothing(paths: Sequence[Path], unread: int) -> SessionError:

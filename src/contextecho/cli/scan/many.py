@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contextecho.cli.printing import show
-from contextecho.cli.scan.one import COLUMNS
 from contextecho.cli.sessions.tables import from_home, number, print_sessions
 from contextecho.counting import counted
 
@@ -20,11 +19,9 @@ _RIGHT = ("prompts", "steps", "compactions")
 
 def print_screens(screens: Sequence[Screen], unread: Sequence[SessionError]) -> None:
     """One row a session, longest first within what its screen says; then what was not read."""
-    from contextecho.scoring import Outlook
+    from contextecho.scoring import worth_first
 
-    rank = {outlook: place for place, outlook in enumerate(Outlook)}
-    ordered = sorted(screens, key=lambda s: (rank[s.outlook], -s.steps, s.path))
-    print_sessions(_HEADS, [_row(screen) for screen in ordered], right=_RIGHT)
+    print_sessions(_HEADS, [_row(screen) for screen in worth_first(screens)], right=_RIGHT)
     for error in unread:
         show(f"not read\t{from_home(error.where)}: {error.what}")
     show(
@@ -34,18 +31,14 @@ def print_screens(screens: Sequence[Screen], unread: Sequence[SessionError]) -> 
 
 
 def _row(screen: Screen) -> tuple[str, ...]:
+    from contextecho.scoring import heads_standing_out
+
     counts = (screen.prompts, screen.steps, screen.compactions)
-    notable = dict.fromkeys(_notable(screen))
     return (
         screen.outlook,
         screen.format,
         *map(number, counts),
-        ", ".join(notable) or "-",
+        ", ".join(heads_standing_out(screen)) or "-",
         ", ".join(screen.models),
         from_home(screen.path),
     )
-
-
-def _notable(screen: Screen) -> Iterator[str]:
-    """The columns that stand out, by the names that one session's screen gives them."""
-    return (COLUMNS[shift.feature][0] for shift in screen.shifts if shift.notable)

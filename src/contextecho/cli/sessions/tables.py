@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate
-from pathlib import Path
 
 import click
 
+from contextecho import own_files
 from contextecho.untrusted import one_line
 
 COUNTS = ("prompts", "steps", "row_turns")
@@ -109,10 +109,7 @@ def shortened(text: str, width: int) -> str:
 
 def from_home(path: str) -> str:
     """A path with `~` for the user's home, on a terminal; as it is in a pipe."""
-    if not sys.stdout.isatty():
-        return path
-    home = str(Path.home())
-    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
+    return own_files.from_home(path) if sys.stdout.isatty() else path
 
 
 def number(value: int | None) -> str:

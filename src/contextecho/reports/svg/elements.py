@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from markupsafe import Markup, escape
 
 from contextecho.counting import counted
-from contextecho.reports.figures import Figure, Mark
+from contextecho.reports.figures import Described, Mark
 from contextecho.reports.palette import LOOKS, series_class, series_name
 from contextecho.reports.typeset import estimate
 from contextecho.untrusted import make_visible
@@ -44,7 +44,7 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
-def canvas(figure: Figure, width: float, height: float, parts: Iterable[Markup]) -> Markup:
+def canvas(figure: Described, width: float, height: float, parts: Iterable[Markup]) -> Markup:
     """The outer element with its name and description for screen readers."""
     about = f"{figure.id}-desc"
     return tag(

@@ -10,7 +10,8 @@ has some cannot be copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,30 +33,26 @@ class Screened(msgspec.Struct):
 
     screens: list[Screen] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
+    refused: list[SessionError] = msgspec.field(default_factory=list)  # by the system, in a folder
     sub_agents: int = 0
     copies: int = 0  # files left out: kept or converted from others that are there
+    places: tuple[str, ...] = ()  # files and folders, as they were named
+    at: float = 0.0  # seconds since 1970, when it began
 
 
-def screen_all(
-    paths: Sequence[Path],
-    *,
-    on_unread: Callable[[SessionError], None],
-    processes: int | None = None,
-) -> Screened:
+def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screened:
     """Every session in the files named and below the folders, in the order of the paths.
 
-    Over processes, one a core unless said otherwise. `on_unread` is told of what the
-    system refuses in a folder.
+    Over processes, one a core unless said otherwise.
     """
     sizes: dict[tuple[Path, bool], int] = {}  # of (path, whether the user named it)
-    everything = Screened()
+    everything = Screened(places=tuple(map(str, paths)), at=time.time())
     for path in paths:
         if not path.is_dir():
             sizes[path, True] = path.stat().st_size if path.is_file() else 0
             continue
         walked = walk([path])
-        for error in walked.unread:
-            on_unread(error)
+        everything.refused += walked.unread
         sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
         everything.copies += walked.copies
     files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]
