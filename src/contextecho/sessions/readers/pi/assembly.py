@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from contextecho.sessions.building.chat_parts import blocks_of
 from contextecho.sessions.building.conversation import Conversation, Message
-from contextecho.sessions.building.fields import instant, string
+from contextecho.sessions.building.fields import instant, integer_in, string
 from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import CompactionKind, Kind
 from contextecho.sessions.readers.pi.entries import (
@@ -122,19 +122,16 @@ class Assembly:
             conversation.tally.add("compaction of an abandoned branch", found.line)
             self._say(found)
             return
-        before = entry.get("tokensBefore")
-        tokens = before if isinstance(before, int) else None
-        conversation.compact(found.line, tokens_before=tokens)
+        conversation.compact(found.line, tokens_before=integer_in(entry, "tokensBefore"))
         conversation.keep(self._kept(found))
         self._say(found)
 
     def _kept(self, found: Placed) -> Iterable[int]:
         """The turns that stayed verbatim, by the number or the id of the first such entry."""
         entry, id = found.value, string(found.value, "id")
-        index, first, tail = (
-            entry.get(key) for key in ("firstKeptEntryIndex", "firstKeptEntryId", "retainedTail")
-        )
-        if isinstance(index, int) and 0 <= index <= len(self._first_turns):
+        index = integer_in(entry, "firstKeptEntryIndex")
+        first, tail = entry.get("firstKeptEntryId"), entry.get("retainedTail")
+        if index is not None and 0 <= index <= len(self._first_turns):
             return self._from(self._first_turns[index]) if index < len(self._first_turns) else ()
         if isinstance(tail, list):
             return self._from(self._said[-len(tail) :][0]) if tail and self._said else ()
