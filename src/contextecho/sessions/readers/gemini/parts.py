@@ -14,7 +14,7 @@ from contextecho.sessions.building.conversation import Piece
 from contextecho.sessions.building.fields import instant, object_in, objects_in, text_in
 from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.model import Kind, Speaker
-from contextecho.sessions.readers.gemini.speakers import CANNED, speak
+from contextecho.sessions.readers.gemini.speakers import CANNED, is_own_text, speak
 
 MASK: Final = "<tool_output_masked>"
 """What stands for a result that the client took out of the context later."""
@@ -122,9 +122,31 @@ def _sent(parts: Sequence[dict[str, Any]], shown: str | None) -> list[Piece]:
     """What is sent as the user's: results of tools, then text."""
     responses = _responses(parts)
     results = [_result(response) for response in responses]
-    text = text_of(parts)
     images = 0 if results else _media(parts)
-    return [*results, *speak(text, shown, beside_results=bool(results), images=images)]
+    if results or shown is not None:
+        return [
+            *results,
+            *speak(text_of(parts), shown, beside_results=bool(results), images=images),
+        ]
+    *before, last = _texts(parts)
+    found = [piece for text in before for piece in speak(text, None, beside_results=False)]
+    return [*found, *speak(last, None, beside_results=False, images=images)]
+
+
+def _texts(parts: Sequence[dict[str, Any]]) -> list[str]:
+    """The texts in these parts: the client sends neighbouring messages as one.
+
+    A text of its own stands alone; the others are joined: a file named with `@` is several parts.
+    """
+    texts, alone = [""], True
+    for part in parts:
+        text = text_of([part])
+        is_own = is_own_text(text)
+        if texts[-1] and text and (is_own or alone):
+            texts.append("")
+        alone = is_own if text else alone
+        texts[-1] += text
+    return texts
 
 
 def _responses(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
