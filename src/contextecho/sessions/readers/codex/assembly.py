@@ -105,6 +105,7 @@ class Assembly:
 
     def _set_context(self, placed: Placed, payload: Payload) -> None:
         self.context.turn(payload)
+        self._review.leave()
         self._tally.add(CLIENT, placed.line)
 
     def _add_item(self, placed: Placed, payload: Payload) -> None:

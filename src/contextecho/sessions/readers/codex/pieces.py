@@ -171,6 +171,8 @@ def _of_output(payload: Payload) -> list[Piece]:
         images = _pictures(output)
         output = "\n".join(_texts(output))
     text = output or ""
+    if payload.call_id is None and payload.name:  # what the client gives as if a tool had
+        return [Piece(USER, HARNESS, text)] if text.strip() else []
     failed = failed or _exit_code(text) not in (None, 0)
     result = Piece(RESULT, TOOL, text, None, payload.call_id, images, failed)
     words = _answers(text)

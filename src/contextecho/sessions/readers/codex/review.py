@@ -40,6 +40,10 @@ class Review:
         elif kinds & _EXITED:
             self._stage = _Stage.REPORTED
 
+    def leave(self) -> None:
+        """A turn of the conversation begins: the review is over, if it ever came to its end."""
+        self._stage = _Stage.NONE
+
     def takes_request(self, text: str) -> bool:
         """Whether this, written as typed, is the client's request, which may stand there twice."""
         if self._stage is _Stage.AT_WORK and self._request in (None, text):

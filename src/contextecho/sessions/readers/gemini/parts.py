@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from contextecho.sessions.building.conversation import Piece
 from contextecho.sessions.building.fields import instant, object_in, objects_in, text_in
-from contextecho.sessions.building.jsontext import json_text
+from contextecho.sessions.building.jsontext import decode_json, json_text
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.gemini.speakers import CANNED, is_own_text, speak
 
 MASK: Final = "<tool_output_masked>"
 """What stands for a result that the client took out of the context later."""
 
+_ASKING: Final = "ask_user"
 _FAILED: Final = frozenset({"error", "cancelled"})
 _MEDIA: Final = ("inlineData", "fileData")
 _KNOWN: Final = frozenset({"text", "thought", "functionCall", "functionResponse", *_MEDIA})
@@ -166,7 +167,17 @@ def _outcome(call: dict[str, Any]) -> list[Piece]:
     failed = text_in(call, "status") in _FAILED
     images = _media(parts) if len(responses) < 2 else 0
     result = _result(response, call=call, failed=failed, images=images)
-    return [result, *(speak(text, None, beside_results=True) if own else [])]
+    words = "" if failed else _answers(call, result.text)
+    answers = [Piece(Kind.USER, Speaker.HUMAN, words, quoted=True)] if words else []
+    return [result, *answers, *(speak(text, None, beside_results=True) if own else [])]
+
+
+def _answers(call: dict[str, Any], output: str) -> str:
+    """What a human answered, where the call asked."""
+    if text_in(call, "name") != _ASKING:
+        return ""
+    given = object_in(decode_json(output.encode("utf-8", "replace")), "answers")
+    return "\n".join(answer for answer in given.values() if isinstance(answer, str))
 
 
 def _result(
