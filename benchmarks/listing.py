@@ -46,9 +46,9 @@ for folder, _, names in os.walk(sys.argv[1]):
 _SCAN = """
 import sys
 from pathlib import Path
-from contextecho.cli.scan.screening import screen_all
-done = screen_all([Path(sys.argv[1])], on_unread=print, processes=int(sys.argv[2]))
-assert done.screens and not done.unread
+from contextecho.scoring import screen_all
+done = screen_all([Path(sys.argv[1])], processes=int(sys.argv[2]))
+assert done.screens and not (done.unread or done.refused)
 """
 
 

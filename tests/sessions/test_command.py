@@ -427,7 +427,7 @@ def test_where_paths_lead_is_asked_only_for_files_that_were_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 5,000 sessions it took longer than all else that a list of known files takes."""
-    path = write(tmp_path / "a.jsonl", user("a"), assistant("b"))
+    path = write(tmp_path, [user("a"), assistant("b")])
     (tmp_path / "link.jsonl").symlink_to(path)
     asked: list[Path] = []
     resolve = Path.resolve
