@@ -24,7 +24,9 @@ def count(path: Path) -> dict[str, Any]:
     lines = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
     if not any(_kind(line) in ("message", *CALLS) for line in lines):
         return {"error": "holds no conversation"}
-    typed = [(n, text) for n, line in enumerate(lines, 1) if (text := _typed(line))]
+    reviews = _requests_of_reviews(lines)
+    said = [(n, text) for n, line in enumerate(lines, 1) if (text := _typed(line))]
+    typed = [(n, text) for n, text in said if n not in reviews]
     steps = calls = 0
     open_step = False
     models: dict[str, None] = {}
@@ -46,11 +48,24 @@ def count(path: Path) -> dict[str, Any]:
         "tool_calls": calls,
         "compactions": sum(line["type"] == "compacted" for line in lines),
         "models": list(models),
-        "skipped": _skipped(lines, {text for _, text in typed}),
+        "skipped": _skipped(lines, {text for _, text in typed})
+        | ({"request of a review, said to another session": len(reviews)} if reviews else {}),
         "human_lines": [n for n, _ in typed],
         "first_human": _digest(typed[0][1]) if typed else None,
         "last_human": _digest(typed[-1][1]) if typed else None,
     }
+
+
+def _requests_of_reviews(lines: list[dict[str, Any]]) -> set[int]:
+    """The lines of typed messages with a review entered before, and no turn begun since."""
+    found, entered = set(), False
+    for n, line in enumerate(lines, 1):
+        if line["type"] == "turn_context" or _kind(line) == "exited_review_mode":
+            entered = False
+        entered |= _kind(line) == "entered_review_mode"
+        if entered and _typed(line):
+            found.add(n)
+    return found
 
 
 def _skipped(lines: list[dict[str, Any]], typed: set[str]) -> dict[str, int]:

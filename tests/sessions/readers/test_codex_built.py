@@ -489,6 +489,96 @@ def test_messages_of_other_agents_are_the_clients(tmp_path: Path) -> None:
     assert counts(session)["message without readable content"] == 1
 
 
+# What clients since 0.98 write, as they were seen to: reviews, answers, compactions, goals
+
+
+def reviewed(kind: str, text: str = "Review it.") -> list[dict[str, Any]]:
+    """A review as the session that asked for it has it."""
+    report = f"<user_action>\n<action>review</action>\n<results>{text}</results>\n</user_action>"
+    done = answer("All is well.")
+    if kind == "events":
+        asked = event("user_message", message=text, images=[])
+        entered = event("entered_review_mode", target={"type": "uncommittedChanges"})
+        exited = event("exited_review_mode", review_output={"findings": []})
+        return [entered, asked, asked, given(report), exited, *done[::-1]]
+    entered, exited = (
+        event("item_completed", item={"type": f"{name}ReviewMode"})
+        for name in ("Entered", "Exited")
+    )
+    asked = {"type": "UserMessage", "content": [{"type": "text", "text": text}]}
+    return [entered, task(), event("item_completed", item=asked), given(report), exited, *done]
+
+
+@pytest.mark.parametrize("kind", ["events", "items"])
+def test_a_review_is_another_sessions_and_its_report_the_clients(tmp_path: Path, kind: str) -> None:
+    before, after = [typed("go"), answer("Done.")], [context(), typed("thanks"), answer("Sure.")]
+    session = read(tmp_path, meta(), context(), *before, reviewed(kind), *after)
+    assert [(speaker, text[:13]) for _, speaker, text in said(session)] == [
+        ("human", "go"),
+        ("model", "Done."),
+        ("harness", "<user_action>"),
+        ("human", "thanks"),
+        ("model", "Sure."),
+    ]
+    asked = 2 if kind == "events" else 1
+    assert counts(session)["request of a review, said to another session"] == asked
+    assert counts(session)["report of a review, said again"] == 1
+
+
+def test_a_review_that_never_ended_takes_nothing_of_what_follows(tmp_path: Path) -> None:
+    cut = reviewed("events")[:3]
+    same = [context(), typed("Review it."), answer("Done.")]
+    other = [typed("go"), answer("Done.")]
+    for lines in (same, other):
+        assert len(humans(tmp_path, meta(), cut, *lines)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "prompts"), [("request_user_input", 2), ("exec_command", 1), ("", 1)]
+)
+def test_answers_to_the_models_questions_are_the_humans(
+    tmp_path: Path, name: str, prompts: int
+) -> None:
+    """Only where the tool that asks gave them back: another tool may print the same."""
+    answers = '{"answers":{"a":{"answers":["Blue","user_note: the dark one"]}}}'
+    known = {"type": "verified_answer", "call_id": "c1", "questions": []}
+    asked = [call(name=name)] if name else []
+    lines = [typed("go"), *asked, entry("retained_context", known), output(answers), answer("OK.")]
+    session = read(tmp_path, meta(), *lines)
+    assert session.prompts == prompts
+    result = [("tool_result", "tool", answers)]
+    words = [("user", "human", "Blue\nthe dark one")] if prompts == 2 else []
+    assert said(session)[1 + len(asked) : -1] == result + words
+    assert [turn.quoted for turn in session.turns].count(True) == len(words)
+    assert not [reason for reason in counts(session) if reason.startswith("unknown")]
+
+
+def test_what_the_model_writes_for_a_compaction_is_no_answer(tmp_path: Path) -> None:
+    summary = answer("We did this.")[1] | {"metadata": {"compaction_output": True}}
+    compacted = entry("compacted", {"message": "Summary:\nWe did this.", "replacement_history": []})
+    session = read(
+        tmp_path, meta(), typed("go"), answer("Done."), task(), summary, compacted, answer("More.")
+    )
+    assert [text for kind, _, text in said(session) if kind is Kind.ASSISTANT] == ["Done.", "More."]
+    assert (session.steps, len(session.compactions)) == (2, 1)
+    assert counts(session)["compaction summary, said again"] == 1
+
+
+def test_an_output_that_answers_no_call_is_the_clients(tmp_path: Path) -> None:
+    goal = item("function_call_output", name="goal_objective", namespace="agent", output="Ship it")
+    session = read(tmp_path, meta(), typed("go"), answer("Done."), goal, answer("On it."))
+    assert ("user", "harness", "Ship it") in said(session)
+    assert not [turn for turn in session.turns if turn.kind is Kind.TOOL_RESULT]
+
+
+def test_a_fork_of_numbered_lines_names_what_it_goes_on_from(tmp_path: Path) -> None:
+    base = {"thread_id": uuid_at(0), "end_ordinal_exclusive": 45}
+    head = meta(100, forked_from_id=uuid_at(0), history_base=base) | {"ordinal": 45}
+    session = read(tmp_path, head, [line | {"ordinal": 46} for line in own(100)])
+    assert (session.forked_from, session.parent) == (uuid_at(0), None)
+    assert [text for _, _, text in said(session)] == ["the fork's", "Forked."]
+
+
 # Old clients, odd lines, damage
 
 

@@ -494,6 +494,46 @@ def test_histories_of_the_api(read_document: Callable[[Any], Session], wrapper: 
     assert (session.steps, session.prompts, session.turns[-1].final) == (2, 1, True)
 
 
+def test_neighbours_that_the_client_sends_as_one_are_told_apart(
+    read_document: Callable[[Any], Session],
+) -> None:
+    """A text of the client's ends with its part; a file named with `@` has several parts."""
+    context = "<session_context>\nThis is the Gemini CLI.\n</session_context>"
+    shell = "I ran the following shell command:\n```sh\nls\n```"
+    file = [
+        "\n--- Content from referenced files ---",
+        "\nContent from @a:\n",
+        "\n--- End of content ---",
+    ]
+    session = read_document(
+        [
+            {"role": "user", "parts": [{"text": context}, {"text": "first"}]},
+            {"role": "model", "parts": [{"text": "One."}]},
+            {
+                "role": "user",
+                "parts": [{"text": t} for t in (shell, "see @a", *file, shell, "third")],
+            },
+            {"role": "model", "parts": [{"text": "Two."}]},
+        ]
+    )
+    assert texts(session, speaker=Speaker.HUMAN) == ["first", "see @a", "third"]
+    assert texts(session, speaker=Speaker.HARNESS) == [context, shell, "".join(file).strip(), shell]
+    assert session.prompts == 2  # messages of the API that a human wrote in
+
+
+@pytest.mark.parametrize(("name", "prompts"), [("ask_user", 2), ("read_file", 1)])
+def test_answers_to_the_models_questions_are_the_humans(
+    read: Callable[..., Session], name: str, prompts: int
+) -> None:
+    answers = '{"answers":{"0":"Blue","1":"the dark one"}}'
+    asking = call("c1", answers) | {"name": name}
+    session = read(user("u1", "go"), model("g1", "", toolCalls=[asking]), model("g2", "OK."))
+    words = ["Blue\nthe dark one"] if prompts == 2 else []
+    assert (session.prompts, session.steps) == (prompts, 2)
+    assert texts(session, speaker=Speaker.HUMAN) == ["go", *words]
+    assert texts(session, quoted=True) == words
+
+
 def test_a_dump_of_a_request_has_the_system_prompt(read_document: Callable[[Any], Session]) -> None:
     instruction = {"parts": [{"text": "Be brief."}]}
     session = read_document({"contents": HISTORY, "systemInstruction": instruction})

@@ -1,4 +1,4 @@
-"""Reads the rollouts of Codex CLI and its editor extensions (JSON lines), 0.2x to 0.149.
+"""Reads the rollouts of Codex CLI and its editor extensions (JSON lines), 0.2x to 0.171.
 
 The one thing to know: the file holds the API's items and the client's events side by side,
 and both say everything; a forked session begins with a copy of another. What each module knows:
@@ -6,7 +6,8 @@ and both say everything; a forked session begins with a copy of another. What ea
     records    the fields we look at           pieces       what a line says
     fragments  the client's words in a text    hearing      typed, or written by the client
     replay     the copy in a fork              compactions  tokens, and what stayed
-    context    what holds beside the words     assembly     all of it, in one pass
+    context    what holds beside the words     review       a review by another session
+    assembly   all of it, in one pass
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def read(path: Path) -> Session:
         source=source,
         cwd=context.cwd,
         parent=context.parent,
+        forked_from=context.forked_from and make_visible(context.forked_from),
         **facts,
     )
 

@@ -12,22 +12,24 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.sessions.building.conversation import Conversation, Message
+from contextecho.sessions.building.conversation import Conversation, Message, Piece
 from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import HUMAN, MODEL, RESULT, TOOL
 from contextecho.sessions.readers.codex.compactions import Texts, kept_texts, tokens_in
 from contextecho.sessions.readers.codex.context import Context
 from contextecho.sessions.readers.codex.fragments import cwd_in
 from contextecho.sessions.readers.codex.hearing import Hearing
-from contextecho.sessions.readers.codex.pieces import odd_blocks, pieces_of, typed_text
+from contextecho.sessions.readers.codex.pieces import ASKING, odd_blocks, pieces_of, typed_text
 from contextecho.sessions.readers.codex.records import EVENTS, ITEMS, LINES, Payload, Record
 from contextecho.sessions.readers.codex.replay import Replay
+from contextecho.sessions.readers.codex.review import REPORT, REQUEST, Review
 
 COPIED: Final = "copied from the session that this is a fork of"
 OTHERS: Final = "metadata of another session"
 SAID_TWICE: Final = "said again in an event"
 UNRECORDED: Final = "reasoning encrypted or not recorded"
 NO_SUMMARY: Final = "compaction summary encrypted or not recorded"
+SUMMARY_TWICE: Final = "compaction summary, said again"
 NOT_KEPT: Final = "message kept by a compaction, no turn as it stands"
 CLIENT: Final = "client metadata"
 
@@ -49,6 +51,8 @@ class Assembly:
         self._tally = conversation.tally
         self._hearing = Hearing(conversation.tally, self._say_to_model, events_tell)
         self._replay = Replay()
+        self._review = Review()
+        self._asked: set[str] = set()  # calls by which the model asks the human
         self._texts = Texts()
         self._prompts: list[int] = []  # first turns of those that a human typed, none abandoned
         self._task_began = 0  # number of the first turn since
@@ -101,6 +105,7 @@ class Assembly:
 
     def _set_context(self, placed: Placed, payload: Payload) -> None:
         self.context.turn(payload)
+        self._review.leave()
         self._tally.add(CLIENT, placed.line)
 
     def _add_item(self, placed: Placed, payload: Payload) -> None:
@@ -109,10 +114,12 @@ class Assembly:
             for kind in odd_blocks(payload):
                 self._tally.add(f"unknown content block: {kind}", placed.line)
         pieces = pieces_of(placed.value)
-        if not pieces:
-            self._tally.add(_why_silent(payload), placed.line)
+        if reason := self._why_left_out(placed.value, payload, pieces):
+            self._tally.add(reason, placed.line)
         elif pieces[0].speaker is MODEL:
             self._hearing.flush()
+            if payload.name == ASKING and payload.call_id:
+                self._asked.add(payload.call_id)
             self._just_compacted = False
             self._step += not self._in_step
             self._in_step = True
@@ -121,12 +128,23 @@ class Assembly:
             self._hearing.flush()
             self._in_step = False
             self._tool_was_stopped = pieces[0].text.startswith(_STOPPED)
-            self._conversation.say(self.context.message(placed, pieces))
+            heard = pieces if payload.call_id in self._asked else pieces[:1]
+            self._conversation.say(self.context.message(placed, heard))
         elif payload.type == "message" and payload.role == "user":
             self._hearing.item(self.context.message(placed, pieces))
             self._in_step = False
         else:
             self._give_to_model(placed, payload)
+
+    def _why_left_out(self, record: Record, payload: Payload, pieces: list[Piece]) -> str | None:
+        """Why an item is no turn; none where it is one."""
+        if not pieces:
+            return _why_silent(payload)
+        if record.metadata and record.metadata.compaction_output:
+            return SUMMARY_TWICE
+        if pieces[0].speaker is MODEL and self._review.takes_report(payload):
+            return REPORT
+        return None
 
     def _give_to_model(self, placed: Placed, _: Payload) -> None:
         """Something that the client wrote for the model."""
@@ -153,7 +171,9 @@ class Assembly:
             self._tally.add("token count", placed.line)
         elif kind in _SPEECH or (payload.item and payload.item.type in _SPEECH_ITEMS):
             self._tally.add(SAID_TWICE, placed.line)
-        elif (text := typed_text(payload)) is not None:
+        elif (text := typed_text(payload)) is not None and self._review.takes_request(text):
+            self._tally.add(REQUEST, placed.line)
+        elif text is not None:
             self._in_step = False
             message = self.context.message(placed, pieces_of(placed.value))
             self._hearing.event(message, kind, text)
@@ -167,6 +187,7 @@ class Assembly:
 
     def _note(self, kind: str, payload: Payload) -> None:
         """What an event does to the turns before it, and to those after it."""
+        self._review.note(payload)
         if kind in _BEGINNINGS:
             self._in_step = False
             self._task_began = len(self._turns)

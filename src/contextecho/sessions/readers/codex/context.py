@@ -22,6 +22,7 @@ class Context:
         self.cwd: str | None = None
         self.system: str | None = None
         self.is_sub_agent = False
+        self.forked_from: str | None = None
         self._version: str | None = None
         self._parent: str | None = None
         self._model: str | None = None
@@ -40,6 +41,7 @@ class Context:
         self.is_sub_agent = "subagent" in source or meta.thread_source == "subagent"
         root = meta.session_id if meta.session_id != meta.id else None
         self._parent = _spawned_by(source) or meta.parent_thread_id or meta.forked_from_id or root
+        self.forked_from = meta.forked_from_id
         self.system = _system(meta)
 
     def meet(self, meta: Payload) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from contextecho.sessions.building.conversation import Piece
-from contextecho.sessions.building.jsontext import compact_json
+from contextecho.sessions.building.fields import list_in, object_in
+from contextecho.sessions.building.jsontext import compact_json, decode_json
 from contextecho.sessions.model import (
     ANSWER,
     CALL,
@@ -30,6 +31,9 @@ from contextecho.sessions.readers.codex.fragments import is_picture_label, split
 from contextecho.sessions.readers.codex.records import Block, Payload, Record
 
 WEB_SEARCH: Final = "web_search"
+ASKING: Final = "request_user_input"
+"""The tool by which the model asks the human."""
+
 _FINAL: Final = {"commentary": False, "final_answer": True}
 _TEXTS: Final = frozenset({"", "text", "input_text", "output_text", "summary_text", "Text"})
 _THOUGHTS: Final = frozenset({"summary_text", "reasoning_text", "text"})
@@ -40,6 +44,8 @@ _EXIT = re.compile(
     r"(?:Chunk ID:[^\n]*\n)?(?:Wall time:[^\n]*\n)?"
     r"(?:Process exited with code|Exit code:) (-?\d{1,9})\b"
 )
+_ANSWERS: Final = '{"answers":{'
+_NOTE: Final = "user_note: "  # before what was typed beside an option
 _OLD_EXIT: Final = '"metadata":{"exit_code":'
 _OLD_EXIT_CODE = re.compile(re.escape(_OLD_EXIT) + r"(-?\d{1,9}),[^{}]*\}\}\s*\Z")
 
@@ -165,8 +171,21 @@ def _of_output(payload: Payload) -> list[Piece]:
         images = _pictures(output)
         output = "\n".join(_texts(output))
     text = output or ""
+    if payload.call_id is None and payload.name:  # what the client gives as if a tool had
+        return [Piece(USER, HARNESS, text)] if text.strip() else []
     failed = failed or _exit_code(text) not in (None, 0)
-    return [Piece(RESULT, TOOL, text, None, payload.call_id, images, failed)]
+    result = Piece(RESULT, TOOL, text, None, payload.call_id, images, failed)
+    words = _answers(text)
+    return [result, Piece(USER, HUMAN, words, quoted=True)] if words else [result]
+
+
+def _answers(output: str) -> str:
+    """What a human answered, if this comes from the tool that asks, which is not known here."""
+    if not output.startswith(_ANSWERS):
+        return ""
+    given = object_in(decode_json(output.encode("utf-8", "replace")), "answers")
+    answers = (answer for each in given.values() for answer in list_in(each, "answers"))
+    return "\n".join(text.removeprefix(_NOTE) for text in answers if isinstance(text, str))
 
 
 _ITEMS: Final[dict[str, Callable[[Payload], list[Piece]]]] = {

@@ -56,6 +56,12 @@ class Item(Struct, gc=False):
     content: list[Block] | None = None
 
 
+class Metadata(Struct, gc=False):
+    """What newer clients note beside an item."""
+
+    compaction_output: bool | None = None  # said for a compaction, not in the conversation
+
+
 class Payload(Struct, gc=False):
     """What a line holds, of whatever kind it is."""
 
@@ -108,6 +114,7 @@ class Record(Struct, gc=False):
     ordinal: int | None = None
     payload: Payload | None = None
     record_type: str | None = None
+    metadata: Metadata | None = None
 
 
 ITEMS: Final = frozenset(
@@ -125,7 +132,7 @@ LINES: Final = frozenset(
     {
         *("session_meta", "turn_context", "response_item", "event_msg", "compacted"),
         *("world_state", "inter_agent_communication", "inter_agent_communication_metadata"),
-        *("rollout_reference", "token_usage_record"),
+        *("rollout_reference", "token_usage_record", "retained_context"),
     }
 )
 """What a line can be."""

@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from contextecho.sessions.building.conversation import Piece
 from contextecho.sessions.building.fields import instant, object_in, objects_in, text_in
-from contextecho.sessions.building.jsontext import json_text
+from contextecho.sessions.building.jsontext import decode_json, json_text
 from contextecho.sessions.model import Kind, Speaker
-from contextecho.sessions.readers.gemini.speakers import CANNED, speak
+from contextecho.sessions.readers.gemini.speakers import CANNED, is_own_text, speak
 
 MASK: Final = "<tool_output_masked>"
 """What stands for a result that the client took out of the context later."""
 
+_ASKING: Final = "ask_user"
 _FAILED: Final = frozenset({"error", "cancelled"})
 _MEDIA: Final = ("inlineData", "fileData")
 _KNOWN: Final = frozenset({"text", "thought", "functionCall", "functionResponse", *_MEDIA})
@@ -122,9 +123,31 @@ def _sent(parts: Sequence[dict[str, Any]], shown: str | None) -> list[Piece]:
     """What is sent as the user's: results of tools, then text."""
     responses = _responses(parts)
     results = [_result(response) for response in responses]
-    text = text_of(parts)
     images = 0 if results else _media(parts)
-    return [*results, *speak(text, shown, beside_results=bool(results), images=images)]
+    if results or shown is not None:
+        return [
+            *results,
+            *speak(text_of(parts), shown, beside_results=bool(results), images=images),
+        ]
+    *before, last = _texts(parts)
+    found = [piece for text in before for piece in speak(text, None, beside_results=False)]
+    return [*found, *speak(last, None, beside_results=False, images=images)]
+
+
+def _texts(parts: Sequence[dict[str, Any]]) -> list[str]:
+    """The texts in these parts: the client sends neighbouring messages as one.
+
+    A text of its own stands alone; the others are joined: a file named with `@` is several parts.
+    """
+    texts, alone = [""], True
+    for part in parts:
+        text = text_of([part])
+        is_own = is_own_text(text)
+        if texts[-1] and text and (is_own or alone):
+            texts.append("")
+        alone = is_own if text else alone
+        texts[-1] += text
+    return texts
 
 
 def _responses(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -144,7 +167,17 @@ def _outcome(call: dict[str, Any]) -> list[Piece]:
     failed = text_in(call, "status") in _FAILED
     images = _media(parts) if len(responses) < 2 else 0
     result = _result(response, call=call, failed=failed, images=images)
-    return [result, *(speak(text, None, beside_results=True) if own else [])]
+    words = "" if failed else _answers(call, result.text)
+    answers = [Piece(Kind.USER, Speaker.HUMAN, words, quoted=True)] if words else []
+    return [result, *answers, *(speak(text, None, beside_results=True) if own else [])]
+
+
+def _answers(call: dict[str, Any], output: str) -> str:
+    """What a human answered, where the call asked."""
+    if text_in(call, "name") != _ASKING:
+        return ""
+    given = object_in(decode_json(output.encode("utf-8", "replace")), "answers")
+    return "\n".join(answer for answer in given.values() if isinstance(answer, str))
 
 
 def _result(

@@ -58,6 +58,7 @@ _CLIENT_TEXT = re.compile(
     )""",
     re.VERBOSE,
 )
+_SHELL = re.compile(r"\s*I ran the following shell command:")
 _INJECTED = re.compile(
     r"<hook_context>.*?(?:</hook_context>|\Z)"
     r"|--- Content from referenced files ---.*?(?:--- End of content ---|\Z)",
@@ -75,6 +76,11 @@ def is_summary(text: str) -> bool:
 def is_context(text: str) -> bool:
     """Whether this is the client's description of the environment, which opens a session."""
     return _CONTEXT.match(text) is not None
+
+
+def is_own_text(text: str) -> bool:
+    """Whether this is a text of the client's that stands alone: no part after it belongs to it."""
+    return is_context(text) or is_summary(text) or _SHELL.match(text) is not None
 
 
 def workspace(text: str) -> str | None:
