@@ -244,7 +244,11 @@ def test_a_hostile_name_and_model_are_shown_and_inert(tmp_path: Path, beside: bo
     assert not re.search(unseen, html)
     markdown = render_scan(screened, "md")
     assert not re.search(unseen, markdown)
-    assert not re.search(r"<(script|img)|https://|(?<!\\)\[[ax]", markdown)
+    *prose, command = markdown.splitlines()
+    assert command.startswith("    contextecho plan "), (
+        "a block of code, in which nothing is markup"
+    )
+    assert not re.search(r"<(script|img)|https://|(?<!\\)\[[ax]", "\n".join(prose))
     cells = {len(re.findall(r"(?<!\\)\|", row)) for row in markdown.splitlines() if row[:1] == "|"}
     assert len(cells) == 1
     assert str(path) in [screen.path for screen in screened.screens]
@@ -258,6 +262,8 @@ def test_the_next_command_leads_to_a_file_in_the_users_home(
     text = Page(html_of(growing(tmp_path / "my work" / "s.jsonl"))).text
     assert "contextecho plan ~/'my work/s.jsonl' --target local" in text
     assert str(tmp_path) not in text
+    markdown = render_scan(scan(tmp_path / "my work"), "md")
+    assert markdown.endswith("\n\n    contextecho plan ~/'my work/s.jsonl' --target local\n")
 
 
 def test_the_folder_is_whole_and_a_member_is_part_of_the_name(

@@ -70,6 +70,11 @@ def escape_markdown(text: str) -> str:
     return _WORDS.sub(_entity, _SYNTAX.sub(r"\\\1", one_line(text)))
 
 
+def code_block(text: str) -> Markup:
+    """`text` as a block to be copied: every character as it stands, on one line."""
+    return Markup(f"    {one_line(text)}")
+
+
 def _entity(match: re.Match[str]) -> str:
     found = match.group()
     return _ENTITIES.get(found) or found.replace(".", "&#46;")
@@ -90,5 +95,5 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"sentence": sentence}
+    environment.filters |= {"sentence": sentence, "code_block": code_block}
     return environment
