@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
+from contextecho.sessions.building.databases import MAGIC, is_database, tables_of
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
@@ -170,10 +171,16 @@ def _failing_readably(path: Path) -> Iterator[None]:
 
 
 def _read_head(path: Path) -> bytes:
-    """The first 64 kB of a file, and the rest of the line that they end in."""
+    """The first 64 kB of a file, and the rest of the line that they end in.
+
+    Of a database, its mark and what its tables are: these may lie anywhere in the file, or
+    only in the log beside it.
+    """
     refuse_endless(path)
     with path.open("rb") as file:
-        return file.read(_HEAD) + file.readline(_LONGEST_LINE)
+        if not is_database(head := file.read(_HEAD)):
+            return head + file.readline(_LONGEST_LINE)
+    return MAGIC + b"\n".join(tables_of(path))
 
 
 def _reader(path: Path, format: str | None) -> Reader:

@@ -10,10 +10,10 @@ import re
 from enum import Enum, auto
 from typing import Any, Final
 
+from contextecho.sessions.building.databases import is_database
 from contextecho.sessions.building.jsontext import members, value_at
 from contextecho.sessions.readers.opencode.pieces import PARTS
 
-_MAGIC: Final = b"SQLite format 3\x00"
 _TABLE: Final = re.compile(
     rb"CREATE TABLE\s+[`\"\[]?(session|session_v2|message|part|session_message)[`\"\]]?\s*\(",
     re.IGNORECASE,
@@ -35,7 +35,7 @@ class Shape(Enum):
 
 def shape_of(head: bytes) -> Shape | None:
     """The shape of a file that begins like this, or `None` if it is not OpenCode's."""
-    if head.startswith(_MAGIC):
+    if is_database(head):
         return Shape.DATABASE if _has_sessions(set(_TABLE.findall(head))) else None
     if not _TIME.search(head):
         return None
