@@ -73,11 +73,18 @@ def _of_record(record: dict[str, Any]) -> Shape | None:
         return Shape.PART
     if "sessionID" in names and record.get("role") in ("user", "assistant") and "time" in record:
         return Shape.MESSAGE
-    if {"directory", "version"} <= names and {"projectID", "title"} & names and "time" in record:
+    if _is_session(record, names):
         return Shape.SESSION
     if is_part and "text" in names and "start" in (record.get("time") or ()):
         return Shape.PART
     return None
+
+
+def _is_session(record: dict[str, Any], names: set[str]) -> bool:
+    """Whether this is a session's own record; that of the first clients names no folder."""
+    by_id = "title" in names and record["id"].startswith("ses_")
+    by_folder = "directory" in names and bool({"projectID", "title"} & names)
+    return {"version", "time"} <= record.keys() and "version" in names and (by_id or by_folder)
 
 
 def _starts(text: str, position: int) -> dict[str, int]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from contextecho.sessions.building.stamp import Stamp, changed, unreadable
 from contextecho.sessions.model import Session, Sidechain, Span
 from contextecho.sessions.readers.opencode.pieces import Values
 from contextecho.sessions.readers.opencode.rows import NumberedSource
-from contextecho.sessions.readers.opencode.thread import Thread, model_of
+from contextecho.sessions.readers.opencode.thread import Thread, sidechain_of
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -164,21 +164,14 @@ def _part_files(folders: Sequence[Path], message: Path) -> list[Path]:
     return next((_json_files(place) for place in places if place.is_dir()), [])
 
 
-def _sidechains(path: Path, children: Iterable[str]) -> Iterator[Sidechain]:
+def _sidechains(path: Path, children: Mapping[str, str | None]) -> Iterator[Sidechain]:
     """The sub-agents that have a record beside the session's."""
-    for child in children:
+    for child, call_id in children.items():
         file = path.with_name(f"{child}.json")
-        if not _ID.fullmatch(child) or not file.is_file():
-            continue
-        messages = _json_files(_folders(file, {"id": child})[0])
-        infos = [_object(_read(message)[0]) for message in messages]
-        models = (model_of(info) for info in infos if info.get("role") == "assistant")
-        yield Sidechain(
-            agent_id=child,
-            path=file,
-            records=len(messages),
-            models=tuple(dict.fromkeys(filter(None, models))),
-        )
+        if _ID.fullmatch(child) and file.is_file():
+            messages = _json_files(_folders(file, {"id": child})[0])
+            infos = [_object(_read(message)[0]) for message in messages]
+            yield sidechain_of(child, file, infos, call_id=call_id)
 
 
 def _json_files(folder: Path) -> list[Path]:
