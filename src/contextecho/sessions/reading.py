@@ -171,16 +171,10 @@ def _failing_readably(path: Path) -> Iterator[None]:
 
 
 def _read_head(path: Path) -> bytes:
-    """The first 64 kB of a file, and the rest of the line that they end in.
-
-    Of a database, its mark and what its tables are: these may lie anywhere in the file, or
-    only in the log beside it.
-    """
+    """The first 64 kB of a file, and the rest of the line that they end in."""
     refuse_endless(path)
     with path.open("rb") as file:
-        if not is_database(head := file.read(_HEAD)):
-            return head + file.readline(_LONGEST_LINE)
-    return MAGIC + b"\n".join(tables_of(path))
+        return file.read(_HEAD) + file.readline(_LONGEST_LINE)
 
 
 def _reader(path: Path, format: str | None) -> Reader:
@@ -217,9 +211,17 @@ def _told_by(path: Path, head: bytes) -> Reader:
 
 
 def _fitting(path: Path, head: bytes) -> Reader | None:
-    """The reader for a file: told by its head, or by more of a document spread over lines."""
+    """The reader for a file: told by its head, or by more of it.
+
+    That is more of a document spread over lines, or the tables of a database (raises as
+    `databases.reading`).
+    """
     found = next((reader for reader in readers() if reader.sniff(head)), None)
-    if found is None and _is_spread_out(head):
+    if found is None and is_database(head):
+        # Its tables may lie anywhere in it, or only in the log beside it.
+        data = MAGIC + b"\n".join(tables_of(path))
+        found = next((reader for reader in readers() if reader.sniff(data)), None)
+    elif found is None and _is_spread_out(head):
         # One message, or what stands before the first, can be longer than the head.
         with path.open("rb") as file:
             data = file.read(_LONGEST_HEAD)
