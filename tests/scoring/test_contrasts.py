@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from contextecho.contexts import Arm
+from contextecho.engine import estimate_plan
 from contextecho.models import Reply
 from contextecho.scoring import Measure, analyse_run
 from contextecho.sessions import Conditions
@@ -97,3 +98,24 @@ def test_a_position_at_which_both_arms_are_shown_the_same_is_not_counted(store: 
     assert f"both arms are shown the same at {first}: not counted" in (overall.note or "")
     there = next(c for c in analyse_run(store, run).contrasts if c.scope == f"position:{first}")
     assert (there.estimate, there.note) == (None, "both arms are shown the same")
+
+
+def test_positions_that_show_the_same_again_are_no_further_evidence(store: Store) -> None:
+    plan = make_plan(positions=4, paraphrases=2)
+    first, second = plan.positions[0].label, plan.positions[1].label
+    shown = {c.arm: c.prefix for c in plan.cells if c.position == first}
+    cells = tuple(
+        msgspec.structs.replace(c, prefix=shown[c.arm]) if c.position == second else c
+        for c in plan.cells
+    )
+    plan = msgspec.structs.replace(plan, cells=cells)
+    run = collect(store, plan, lambda cell: say("x" * (10 if cell.arm is Arm.SESSION else 100)))
+    overall = next(
+        c
+        for c in analyse_run(store, run).contrasts
+        if (c.measure, c.scope) == (Measure.LENGTH, "overall")
+    )
+    # Three different positions of 5 questions in 2 wordings, not four.
+    assert (overall.pairs, overall.planned_pairs, overall.clusters) == (30, 30, 3)
+    assert f"shown what was shown before at {second}: counted once" in (overall.note or "")
+    assert estimate_plan(plan).positions == 3

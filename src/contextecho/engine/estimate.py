@@ -262,15 +262,19 @@ def _detectable_gap(plan: Plan) -> tuple[int, int, float | None]:
 
 
 def _positions_that_tell(plan: Plan) -> int:
-    """Positions at which the arms of the first contrast are shown different prefixes."""
+    """Positions at which the arms of the first contrast are shown different prefixes.
+
+    Those that show them what an earlier one showed are the same again, and count once.
+    """
     if not plan.study.contrasts:
         return 0
     contrast = plan.study.contrasts[0]
     prefixes = {(cell.position, cell.arm): cell.prefix for cell in plan.cells}
-    return sum(
-        prefixes[position.label, contrast.minus_from] != prefixes[position.label, contrast.minus]
+    shown = {
+        tuple(prefixes[position.label, arm] for arm in (contrast.minus_from, contrast.minus))
         for position in plan.positions
-    )
+    }
+    return sum(len(set(pair)) > 1 for pair in shown)
 
 
 def _sum(ranges: Iterable[Range | None]) -> Range | None:

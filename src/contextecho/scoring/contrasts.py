@@ -133,14 +133,15 @@ def contrast(
 ) -> Contrast:
     """One contrast of two arms' cells, planned and unscored ones included.
 
-    Positions at which both arms are shown the same are left out: one reply stands there for
-    both, and its difference from itself says nothing.
+    Left out are positions at which both arms are shown the same: one reply stands there for both,
+    and its difference from itself says nothing. So are positions at which both are shown what
+    they were shown at an earlier one: the same replies again are no further evidence.
     """
-    alike = _alike(minus_from, minus)
+    alike, again = _alike(minus_from, minus), _again(minus_from, minus)
     told = [[c for c in arm if c.cell.position not in alike] for arm in (minus_from, minus)]
     everywhere = not all(told)
     if not everywhere:
-        minus_from, minus = told
+        minus_from, minus = ([c for c in arm if c.cell.position not in again] for arm in told)
     pairs = pair_cells(*_columns(minus_from, measure), *_columns(minus, measure))
     missing = pairs.dropped / pairs.planned
     some = [*minus_from, *minus][0].cell
@@ -172,7 +173,7 @@ def contrast(
     estimate, interval, note = _ESTIMATORS[measure](pairs)
     test = sign_flip_p(pairs.differences, pairs.clusters, stimuli=pairs.stimuli)
     shared = _SHARED if Arm.SCRATCH in (spec.minus_from, spec.minus) else None
-    left_out = _same_at(alike) if alike else None
+    left_out = (_same_at(alike) if alike else None, _again_at(again - alike))
     return msgspec.structs.replace(
         result,
         estimate=estimate,
@@ -180,18 +181,39 @@ def contrast(
         percentile=_percentile(pairs, measure),
         p=test.p,
         units=test.units,
-        note="; ".join(filter(None, (note, shared, left_out))) or None,
+        note="; ".join(filter(None, (note, shared, *left_out))) or None,
     )
+
+
+def _shown(
+    minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]
+) -> dict[str, tuple[str, str]]:
+    """What the two arms are shown, by position, in the order of the first arm's cells."""
+    prefixes = [{c.cell.position: c.cell.prefix for c in arm} for arm in (minus_from, minus)]
+    there = (position for position in prefixes[0] if position in prefixes[1])
+    return {position: (prefixes[0][position], prefixes[1][position]) for position in there}
 
 
 def _alike(minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]) -> set[str]:
     """The positions at which two arms are shown the same."""
-    shown = [{c.cell.position: c.cell.prefix for c in arm} for arm in (minus_from, minus)]
-    return {position for position, prefix in shown[0].items() if shown[1].get(position) == prefix}
+    return {position for position, (a, b) in _shown(minus_from, minus).items() if a == b}
+
+
+def _again(minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]) -> set[str]:
+    """The positions at which two arms are shown what they were shown at an earlier one."""
+    shown = _shown(minus_from, minus)
+    first = {pair: position for position, pair in reversed(shown.items())}
+    return shown.keys() - set(first.values())
 
 
 def _same_at(alike: set[str]) -> str:
     return f"both arms are shown the same at {', '.join(sorted(alike))}: not counted"
+
+
+def _again_at(again: set[str]) -> str | None:
+    if not again:
+        return None
+    return f"shown what was shown before at {', '.join(sorted(again))}: counted once"
 
 
 def _columns(

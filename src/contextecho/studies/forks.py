@@ -136,6 +136,16 @@ def _has_summary(session: Session, segment: int) -> bool:
     return not segment or segment > len(compactions) or compactions[segment - 1].summary is not None
 
 
+def _repeated(snapshots: Sequence[Snapshot]) -> Iterator[str]:
+    """The positions whose context is that of an earlier one."""
+    seen: set[str] = set()
+    for snapshot in snapshots:
+        sha256 = snapshot.context.sha256
+        if sha256 in seen:
+            yield snapshot.position.label
+        seen.add(sha256)
+
+
 def _notes(
     snapshots: Sequence[Snapshot],
     ratios: Mapping[str, float],
@@ -147,6 +157,11 @@ def _notes(
     empty = [s.position.label for s in snapshots if not s.context.messages]
     if empty:
         yield f"nothing of the session is in view at {', '.join(empty)}: the arms equal scratch"
+    if again := [label for label in _repeated(snapshots) if label not in empty]:
+        yield (
+            f"the model is shown at {', '.join(again)} what it is shown at an earlier position: "
+            "these are not further evidence, and count once"
+        )
     system = counter.count(snapshots[0].context.system or "")
     if unit is Unit.TOKENS and system >= _HEAVY * limit:
         yield (
