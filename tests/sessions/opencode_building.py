@@ -16,24 +16,52 @@ from typing import Any
 Message = dict[str, Any]
 
 _serial = count(1)
+_NOT_IN_THE_FIRST = {"slug", "projectID", "directory"}  # keys of a session's record
 SCHEMA = """
-    CREATE TABLE `project` (`id` text PRIMARY KEY NOT NULL, `worktree` text NOT NULL);
+    CREATE TABLE `project` (
+        `id` text PRIMARY KEY, `worktree` text NOT NULL, `vcs` text, `name` text,
+        `time_created` integer NOT NULL, `time_updated` integer NOT NULL,
+        `time_initialized` integer, `sandboxes` text NOT NULL, `commands` text
+    );
     CREATE TABLE `session` (
-        `id` text PRIMARY KEY NOT NULL, `project_id` text NOT NULL, `parent_id` text,
-        `slug` text NOT NULL, `directory` text NOT NULL, `title` text NOT NULL,
-        `version` text NOT NULL, `revert` text,
-        `time_created` integer NOT NULL, `time_updated` integer NOT NULL
+        `id` text PRIMARY KEY, `project_id` text NOT NULL, `workspace_id` text, `parent_id` text,
+        `slug` text NOT NULL, `directory` text NOT NULL, `path` text, `title` text NOT NULL,
+        `version` text NOT NULL, `share_url` text, `summary_additions` integer,
+        `summary_deletions` integer, `summary_files` integer, `summary_diffs` text,
+        `metadata` text, `cost` real DEFAULT 0 NOT NULL,
+        `tokens_input` integer DEFAULT 0 NOT NULL, `tokens_output` integer DEFAULT 0 NOT NULL,
+        `revert` text, `permission` text, `agent` text, `model` text,
+        `time_created` integer NOT NULL, `time_updated` integer NOT NULL,
+        `time_compacting` integer, `time_archived` integer,
+        CONSTRAINT `fk_session_project` FOREIGN KEY (`project_id`)
+            REFERENCES `project`(`id`) ON DELETE CASCADE
     );
     CREATE TABLE `message` (
-        `id` text PRIMARY KEY NOT NULL, `session_id` text NOT NULL,
-        `time_created` integer NOT NULL, `time_updated` integer NOT NULL, `data` text NOT NULL
+        `id` text PRIMARY KEY, `session_id` text NOT NULL,
+        `time_created` integer NOT NULL, `time_updated` integer NOT NULL, `data` text NOT NULL,
+        CONSTRAINT `fk_message_session` FOREIGN KEY (`session_id`)
+            REFERENCES `session`(`id`) ON DELETE CASCADE
     );
     CREATE TABLE `part` (
-        `id` text PRIMARY KEY NOT NULL, `message_id` text NOT NULL, `session_id` text NOT NULL,
-        `time_created` integer NOT NULL, `time_updated` integer NOT NULL, `data` text NOT NULL
+        `id` text PRIMARY KEY, `message_id` text NOT NULL, `session_id` text NOT NULL,
+        `time_created` integer NOT NULL, `time_updated` integer NOT NULL, `data` text NOT NULL,
+        CONSTRAINT `fk_part_message` FOREIGN KEY (`message_id`)
+            REFERENCES `message`(`id`) ON DELETE CASCADE
     );
-    CREATE INDEX `part_message_idx` ON `part` (`message_id`);
+    CREATE TABLE `event` (
+        `id` text PRIMARY KEY, `aggregate_id` text NOT NULL, `seq` integer NOT NULL,
+        `type` text NOT NULL, `data` text NOT NULL
+    );
+    CREATE TABLE `todo` (
+        `session_id` text NOT NULL, `content` text NOT NULL, `position` integer NOT NULL,
+        CONSTRAINT `todo_pk` PRIMARY KEY(`session_id`, `position`)
+    );
+    CREATE INDEX `message_session_time_created_id_idx`
+        ON `message` (`session_id`, `time_created`, `id`);
+    CREATE INDEX `part_message_id_id_idx` ON `part` (`message_id`, `id`);
+    CREATE TABLE "migration" (id TEXT PRIMARY KEY, time_completed INTEGER NOT NULL);
 """
+"""As 1.18.33 makes them, without the tables and columns that hold no session."""
 
 
 def session(id: str = "ses_1", **fields: Any) -> dict[str, Any]:
@@ -65,6 +93,7 @@ def assistant(*parts: Any, **fields: Any) -> Message:
         "modelID": "m",
         "tokens": {"input": 10, "output": 2, "reasoning": 0, "cache": {"read": 30, "write": 4}},
         "finish": "stop",
+        "path": {"cwd": "/work", "root": "/work"},
     }
     return _message(info | fields, marked)
 
@@ -109,7 +138,7 @@ def as_tree(folder: Path, messages: Sequence[Message], **fields: Any) -> Path:
 
 
 def as_first_tree(folder: Path, messages: Sequence[Message], **fields: Any) -> Path:
-    record = session(**fields)
+    record = {k: v for k, v in session(**fields).items() if k not in _NOT_IN_THE_FIRST}
     below = folder / "project" / "work" / "storage" / "session"
     path = below / "info" / f"{record['id']}.json"
     _put(path, record)
@@ -137,8 +166,15 @@ def add_session(database: sqlite3.Connection, messages: Sequence[Message], **fie
     record = session(**fields)
     times = (record["time"]["created"], record["time"]["updated"])
     revert = json.dumps(record["revert"]) if "revert" in record else None
+    project = ("p1", "/work", *times, "[]")
     database.execute(
-        "INSERT INTO session VALUES (?, 'p1', ?, 's', ?, 't', ?, ?, ?, ?)",
+        "INSERT OR IGNORE INTO project (id, worktree, time_created, time_updated, sandboxes)"
+        " VALUES (?, ?, ?, ?, ?)",
+        project,
+    )
+    database.execute(
+        "INSERT INTO session (id, project_id, parent_id, slug, directory, title, version, revert,"
+        " time_created, time_updated) VALUES (?, 'p1', ?, 's', ?, 't', ?, ?, ?, ?)",
         (record["id"], record.get("parentID"), "/work", record["version"], revert, *times),
     )
     for message in messages:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
+from contextecho.sessions.building.databases import MAGIC, is_database, tables_of
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
@@ -210,9 +211,17 @@ def _told_by(path: Path, head: bytes) -> Reader:
 
 
 def _fitting(path: Path, head: bytes) -> Reader | None:
-    """The reader for a file: told by its head, or by more of a document spread over lines."""
+    """The reader for a file: told by its head, or by more of it.
+
+    That is more of a document spread over lines, or the tables of a database (raises as
+    `databases.reading`).
+    """
     found = next((reader for reader in readers() if reader.sniff(head)), None)
-    if found is None and _is_spread_out(head):
+    if found is None and is_database(head):
+        # Its tables may lie anywhere in it, or only in the log beside it.
+        data = MAGIC + b"\n".join(tables_of(path))
+        found = next((reader for reader in readers() if reader.sniff(data)), None)
+    elif found is None and _is_spread_out(head):
         # One message, or what stands before the first, can be longer than the head.
         with path.open("rb") as file:
             data = file.read(_LONGEST_HEAD)

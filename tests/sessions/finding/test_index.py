@@ -122,6 +122,17 @@ def test_a_database_that_only_its_log_knows_changed_is_read_again(
     assert read(path) == {name}
 
 
+def test_a_database_was_last_written_when_its_log_was(tmp_path: Path, settled: None) -> None:
+    """The client writes to the log; the file itself stays as it was for days."""
+    said = [opencode.user("a"), opencode.assistant("b")]
+    path = opencode.as_database(tmp_path, said)
+    later = said[-1]["info"]["time"]["created"] / 1000
+    os.utime(path, (later - 1_000, later - 1_000))
+    put(path.with_name(f"{path.name}-wal"), b"", later + 1_000)
+    (found,) = survey([path]).sessions
+    assert found.last_used == later
+
+
 def test_what_cannot_be_read_is_remembered_with_its_reason(
     tmp_path: Path, settled: None, read: Read
 ) -> None:

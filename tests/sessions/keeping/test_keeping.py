@@ -120,9 +120,16 @@ def test_sub_agents_go_with_their_session_and_are_found_again(shared: Path, tmp_
 
 SPREAD: dict[str, Callable[[Path], Path]] = {
     "opencode, a tree": lambda folder: opencode.as_tree(folder, opencode_messages()),
+    "opencode, a tree with a sub-agent": lambda folder: with_sub_agent(folder),
     "opencode, the first tree": lambda folder: opencode.as_first_tree(folder, opencode_messages()),
     "openhands, a folder": lambda folder: as_folder(folder, EVENTS),
 }
+
+
+def with_sub_agent(folder: Path) -> Path:
+    opencode.as_tree(folder, opencode_messages(), id="ses_2", parentID="ses_1")
+    call = opencode.tool("task", metadata={"sessionId": "ses_2"})
+    return opencode.as_tree(folder, [opencode.user("Go."), opencode.assistant(call)])
 
 
 def opencode_messages() -> list[opencode.Message]:
@@ -141,6 +148,7 @@ def test_a_session_of_many_files_is_kept_as_they_lie(tmp_path: Path, kind: str) 
     read = read_session(kept.path)
     assert read.turns == session.turns
     assert read.sha256 == session.sha256
+    assert [one.records for one in read.sidechains] == [one.records for one in session.sidechains]
     assert list(read.contents(read.turns)) == list(session.contents(session.turns))
     assert keep_session(session, tmp_path / "kept").already
     assert [file.path for file in walk([tmp_path / "kept"]).files] == [str(kept.path)]

@@ -355,6 +355,24 @@ def test_every_event_is_a_turn_or_counted_by_name(read: Callable[..., Session]) 
     }
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "session.usage_record",
+        "model.turn_started",
+        "model.turn_ended",
+        "model.model_call_success",
+        "model.response",
+    ],
+)
+def test_events_of_later_clients_are_known(read: Callable[..., Session], kind: str) -> None:
+    """Written by 1.0.102: of every request, and of the one for a summary."""
+    session = read(start(), user("hi"), event(kind), answer("ok"))
+    part = kind.partition(".")[0]
+    assert reasons(session)[f"{part} event"][-1] == 3
+    assert len(session.turns) == 2
+
+
 def test_a_log_without_an_answer_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(as_log(start(), user("hi"), event("assistant.message", "a1", content="x")))

@@ -202,7 +202,16 @@ def test_sub_agents_of_a_tree_are_found_by_the_call_that_started_them(tmp_path: 
     path = as_tree(tmp_path, [user("Go."), assistant(call, lost), assistant("Done.")])
     (sidechain,) = read_session(path).sidechains
     assert (sidechain.agent_id, sidechain.records, sidechain.models) == ("ses_2", 2, ("p/small",))
+    assert (sidechain.call_id, sidechain.kind) == ("c1", "build")
     assert read_session(sidechain.path).parent == "ses_1"
+
+
+def test_a_sub_agent_of_a_tree_whose_messages_are_gone_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "storage/session/p1").mkdir(parents=True)
+    (tmp_path / "storage/session/p1/ses_2.json").write_text("{}")
+    call = tool("task", metadata={"sessionId": "ses_2"})
+    session = read_session(as_tree(tmp_path, [user("Go."), assistant(call), assistant("Done.")]))
+    assert (session.steps, session.sidechains) == (2, ())
 
 
 def test_a_tree_that_changed_is_not_loaded_again(tmp_path: Path) -> None:

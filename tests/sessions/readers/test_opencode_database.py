@@ -56,7 +56,7 @@ def test_members_are_the_sessions_newest_first_without_sub_agents(path: Path) ->
     assert [old.text(turn) for turn in old.turns] == ["Old.", "Older."]
     (sidechain,) = old.sidechains
     assert (sidechain.agent_id, sidechain.path, sidechain.records) == ("ses_sub", path, 2)
-    assert sidechain.models == ("p/small",)
+    assert (sidechain.models, sidechain.kind, sidechain.call_id) == (("p/small",), "build", None)
     assert read_session(f"{path}#ses_new").sidechains == ()
 
 
@@ -154,6 +154,37 @@ def test_what_only_the_log_holds_is_read_through_a_link(path: Path, tmp_path: Pa
     found = read_session(f"{link}#ses_now")
     assert found.text(found.turns[1]) == "At once."
     client.close()
+
+
+def test_a_database_of_which_all_tables_are_in_the_log_is_told(tmp_path: Path) -> None:
+    """As the client makes it: until the first checkpoint the file holds next to nothing."""
+    path = tmp_path / "opencode.db"
+    client = sqlite3.connect(path)
+    client.execute("PRAGMA journal_mode = WAL")
+    client.execute("PRAGMA wal_autocheckpoint = 0")
+    client.executescript(SCHEMA)
+    add_session(client, [user("Old."), assistant("Older.")])
+    assert b"CREATE TABLE" not in path.read_bytes()
+    assert format_of(path) == "opencode"
+    assert read_session(path).prompts == 1
+    client.close()
+
+
+def test_a_database_of_which_the_tables_lie_far_behind_its_head_is_told(tmp_path: Path) -> None:
+    """Later clients have so many that those of sessions are not in the first 64 kB."""
+    path = tmp_path / "opencode.db"
+    with sqlite3.connect(path) as client:
+        client.execute("CREATE TABLE filler (x)")
+        client.execute("INSERT INTO filler VALUES (zeroblob(100000))")
+        columns = ", ".join(f"`{name}{n}` text NOT NULL" for name in "abcd" for n in range(20))
+        for number in range(60):
+            client.execute(f"CREATE TABLE `other{number}` ({columns})")
+        client.executescript(SCHEMA)
+        add_session(client, [user("Old."), assistant("Older.")])
+    client.close()
+    assert b"`session`" not in path.read_bytes()[: 1 << 16]
+    assert format_of(path) == "opencode"
+    assert read_session(path).prompts == 1
 
 
 def test_what_a_client_has_not_committed_is_not_read(

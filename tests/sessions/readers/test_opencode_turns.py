@@ -230,6 +230,78 @@ def test_broken_answers(told: Callable[..., Session]) -> None:
     assert reasons(session) == {"empty message": (5,)}
 
 
+def test_a_stream_that_ended_without_a_reason_is_a_part(told: Callable[..., Session]) -> None:
+    """The client asks again; a call that came with it is whole."""
+    session = told(
+        user("Go."),
+        assistant("This will be", finish="unknown"),
+        assistant("I look.", tool(), finish="unknown"),
+        assistant("Done."),
+    )
+    assert [turn.broken_off for turn in session.turns] == [False, True, *[False] * 4]
+    assert [turn.final for turn in session.turns] == [False] * 5 + [True]
+
+
+STEP = {"type": "step-start"}
+
+
+def test_the_steps_that_a_message_of_the_first_clients_holds(told: Callable[..., Session]) -> None:
+    session = told(
+        user("Go."),
+        assistant("I look.", tool(call_id="1"), STEP, tool(call_id="2"), STEP, "Done."),
+        user("More."),
+        assistant("I begin.", STEP, "I am cut", error={"name": "MessageAbortedError"}),
+    )
+    assert (session.prompts, session.steps) == (2, 5)
+    assert [(turn.step, turn.final, turn.broken_off) for turn in session.turns] == [
+        (0, False, False),
+        *[(1, False, False)] * 3,
+        *[(2, False, False)] * 2,
+        (3, True, False),
+        (3, False, False),
+        (4, True, False),
+        (5, False, True),
+    ]
+    texts = [session.text(turn) for turn in session.turns]
+    assert texts[1::5] == ["I look.", "Done."]
+    assert texts[-3:] == ["More.", "I begin.", "I am cut"]
+
+
+REFUSED = "The user rejected permission to use this specific tool call"
+
+
+def test_what_the_human_said_in_a_result_is_theirs(told: Callable[..., Session]) -> None:
+    """Answers to the model's questions, and the reason of a rejection."""
+    reason = f"{REFUSED} with the following feedback: Use ls."
+    session = told(
+        user("Go."),
+        assistant(
+            tool("question", "1", output="User has answered", metadata={"answers": [["A", "B"]]}),
+            tool("bash", "2", status="error", error=reason),
+        ),
+        assistant(
+            tool("bash", "3", status="error", error=f"{REFUSED}."),
+            tool("bash", "4", output=reason, metadata={"answers": [["no"]]}),
+            tool("question", "5", status="error", error="The user dismissed this question"),
+            tool("question", "6", metadata={"answers": [[], "no", [1]]}),
+        ),
+    )
+    assert (session.prompts, session.steps) == (3, 2)
+    assert [
+        (turn.prompt, turn.step, session.text(turn)) for turn in session.turns if turn.quoted
+    ] == [(2, 1, "A, B"), (3, 1, "Use ls.")]
+    assert [turn.call_id for turn in session.turns[1:]] == [
+        *("1", "1", None, "2", "2", None),
+        *("3", "3", "4", "4", "5", "5", "6", "6"),
+    ]
+
+
+def test_an_addition_to_the_system_prompt_is_not_the_prompt(told: Callable[..., Session]) -> None:
+    session = told(user("Go.", system="Be brief."), assistant("Gone.", system=["You are."]))
+    assert session.system == "You are."
+    assert reasons(session) == {"addition to the system prompt": (1,)}
+
+
 def test_tools_that_failed_were_interrupted_or_still_run(told: Callable[..., Session]) -> None:
     session = told(
         user("Go."),

@@ -316,12 +316,16 @@ def test_answers_that_did_not_come_are_counted(read: Callable[..., Session]) -> 
         answer(stop="error"),
         answer({"type": "thinking", "thinking": ""}, {"type": "song"}),
         answer("half a", stop="aborted"),
+        answer("too long to", stop="length"),
         answer("whole"),
         said("narrator", "x"),
         entry("weather"),
     )
-    assert session.steps == 2
-    assert [(t.final, t.broken_off) for t in session.turns] == [(False, True), (True, False)]
+    assert session.steps == 3
+    assert [(t.final, t.broken_off) for t in session.turns] == [
+        *[(False, True)] * 2,
+        (True, False),
+    ]
     assert counts(session) == {
         "aborted before a word": 1,
         "error in place of an answer": 1,

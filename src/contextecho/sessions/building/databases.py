@@ -19,10 +19,24 @@ from contextecho.untrusted import one_line
 if TYPE_CHECKING:
     import sqlite3
 
+MAGIC: Final = b"SQLite format 3\x00"
+"""The first bytes of a database."""
 _WAIT_SECONDS: Final = 5.0  # for a client that is just writing
 # What SQLite says of the content: an error, corrupt, too big, of no format, no database.
 _LASTING: Final = frozenset({1, 11, 18, 24, 26})
 _LOGS: Final = ("-wal", "-journal")
+
+
+def is_database(head: bytes) -> bool:
+    """Whether a file that begins like this is an SQLite database."""
+    return head.startswith(MAGIC)
+
+
+def tables_of(path: Path) -> list[bytes]:
+    """How each table begins, `CREATE TABLE name (...`. Raises as `reading`."""
+    begins = "SELECT CAST(substr(sql, 1, 200) AS BLOB) FROM sqlite_master WHERE type = 'table'"
+    with reading(path) as connection:
+        return [sql for (sql,) in connection.execute(begins) if sql is not None]
 
 
 @contextmanager

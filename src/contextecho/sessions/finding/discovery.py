@@ -133,8 +133,8 @@ def newest_session(
     files = [file for file in walk(_holding(env)).files if file.mark.bytes]
     index = Index()
     newest: FoundSession | None = None
-    for file in sorted(files, key=lambda file: -file.mark.modified_ns):
-        if newest is not None and file.mark.modified_ns / 1e9 < newest.last_used:
+    for file in sorted(files, key=lambda file: -file.mark.written_ns):
+        if newest is not None and file.mark.written_ns / 1e9 < newest.last_used:
             break
         found = _summaries([file], index, 1, lambda files, size: None)
         for session in _newest_first(zip([file], found, strict=True)):
@@ -198,7 +198,7 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
             bytes=file.mark.bytes
             if summary.bytes is None and summary.member is None
             else summary.bytes,
-            modified=file.mark.modified_ns / 1e9,
+            modified=file.mark.written_ns / 1e9,
             summary=summary,
         )
         for file, found in files

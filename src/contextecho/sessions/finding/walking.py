@@ -51,9 +51,14 @@ class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
     log_ns: int = 0  # of a database: when its write-ahead log was written
 
     @property
+    def written_ns(self) -> int:
+        """When the content was last written, of a database to its log too."""
+        return max(self.modified_ns, self.log_ns)
+
+    @property
     def newest_ns(self) -> int:
         """The latest of the times."""
-        return max(self.modified_ns, self.changed_ns, self.log_ns)
+        return max(self.written_ns, self.changed_ns)
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):

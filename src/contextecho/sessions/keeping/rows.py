@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from contextecho.errors import SessionError
-from contextecho.sessions.building.databases import reading
+from contextecho.sessions.building import databases
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-_MAGIC: Final = b"SQLite format 3\x00"
 _SESSION: Final = frozenset({"session_id", "sessionid"})
 _PARENT: Final = frozenset({"parent_id", "parentid"})
 
@@ -34,7 +33,7 @@ Tables = dict[str, tuple[str, list[str]]]
 def is_database(path: Path) -> bool:
     """Whether a file is an SQLite database. Raises `OSError`."""
     with path.open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+        return databases.is_database(file.read(len(databases.MAGIC)))
 
 
 def copy_rows(database: Path, target: Path, ids: set[str]) -> None:
@@ -42,7 +41,7 @@ def copy_rows(database: Path, target: Path, ids: set[str]) -> None:
 
     Raises `SessionError` when no row is theirs, or when the copy does not hold the rows.
     """
-    with reading(database) as source:
+    with databases.reading(database) as source:
         source.text_factory = _Text
         tables = dict(_tables(source))
         rows = _rows_of(source, tables, {_Text(id.encode("utf-8", "replace")) for id in ids})

@@ -12,7 +12,7 @@ _NAMES: Final = {
         start resume shutdown idle error info warning title_changed task_complete handoff
         model_change mode_changed mode_notice_delivered plan_changed todos_changed
         context_changed context_cleared compaction_start compaction_complete truncation
-        snapshot_rewind usage_info usage_checkpoint workspace_file_changed
+        snapshot_rewind usage_info usage_record usage_checkpoint workspace_file_changed
         remote_steerable_changed schedule_created schedule_cancelled schedule_rearmed
         autopilot_objective_changed permissions_changed limits_changed session_limits_changed
         auto_mode_resolved managed_settings_resolved managed_settings_enforced tools_updated
@@ -46,7 +46,10 @@ _NAMES: Final = {
     "capabilities": "changed",
     "pending_messages": "modified",
     "tool_search": "activated",
-    "model": "call_failure call_finished message messages_snapshot model_call_started",
+    "model": """
+        turn_started turn_ended model_call_started model_call_success call_failure call_finished
+        message messages_snapshot response
+    """,
 }
 
 KNOWN: Final = frozenset(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from contextecho.errors import SessionError
+from contextecho.sessions.building.databases import is_database
 from contextecho.sessions.building.fields import object_in
 from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.model import Session
@@ -22,7 +23,6 @@ from contextecho.sessions.readers.opencode.tree import read_tree, session_file
 
 __all__ = ["NAME", "members", "read_member", "sniff"]
 _HEAD: Final = 1 << 16
-_MAGIC: Final = b"SQLite format 3\x00"
 _PIECES: Final = {Shape.MESSAGE: "a message", Shape.PART: "a part of a message"}
 
 
@@ -33,7 +33,7 @@ def sniff(head: bytes) -> bool:
 
 def members(path: Path) -> list[str]:
     """The sessions in a database, the newest first; one name for any other file."""
-    if _begins(path).startswith(_MAGIC):
+    if is_database(_begins(path)):
         from contextecho.sessions.readers.opencode.database import database_members
 
         return database_members(path)
@@ -43,7 +43,7 @@ def members(path: Path) -> list[str]:
 def read_member(path: Path, member: str) -> Session:
     """Index one session. Raises `SessionError`, also for a file that is only a piece of one."""
     head = _begins(path)
-    if head.startswith(_MAGIC):
+    if is_database(head):
         from contextecho.sessions.readers.opencode.database import read_database_member
 
         return read_database_member(path, member)

@@ -18,7 +18,7 @@ from contextecho.sessions.building.databases import reading
 from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.building.stamp import changed
-from contextecho.sessions.model import Session, Sidechain, Span
+from contextecho.sessions.model import Session, Span
 from contextecho.sessions.readers.opencode.pieces import Values
 from contextecho.sessions.readers.opencode.rows import NumberedSource
 from contextecho.sessions.readers.opencode.stored import (
@@ -29,7 +29,7 @@ from contextecho.sessions.readers.opencode.stored import (
     as_bytes,
     as_text,
 )
-from contextecho.sessions.readers.opencode.thread import Thread, model_of
+from contextecho.sessions.readers.opencode.thread import Thread, sidechain_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -87,6 +87,12 @@ class _Database:
                 found |= dict.fromkeys(as_text(child) for (child,) in rows)
         return [child for child in found if child not in ("", id)]
 
+    def infos(self, id: str) -> list[Values]:
+        """The `info` of each message of a session."""
+        form, ids = self.form_of(id)
+        rows = (form.stored(self.connection, message) or () for message in ids)
+        return [form.value(one, stored)[0]["info"] for one, stored in zip(ids, rows, strict=True)]
+
     def nameless(self) -> int:
         """How many rows of sessions have no id."""
         queries = (f"SELECT count(*) FROM {t} WHERE id IS NULL OR id = ''" for t in self._sessions)
@@ -139,7 +145,11 @@ def read_database_member(path: Path, member: str) -> Session:
             for _ in range(broken):
                 thread.conversation.tally.add("broken row of a part", number)
             thread.take(Placed(number, Span(number, 0), value))
-        sidechains = [_sidechain(database, path, child) for child in database.sub_agents(member)]
+        calls = thread.children
+        sidechains = [
+            sidechain_of(child, path, database.infos(child), call_id=calls.get(child))
+            for child in database.sub_agents(member)
+        ]
     return thread.session(path, bytes=source.size, source=source, sidechains=sidechains)
 
 
@@ -207,17 +217,6 @@ def _record(columns: Values) -> dict[str, Any]:
     if texts["parentID"] == texts["id"]:
         texts["parentID"] = ""
     return {**texts, "revert": decode_json(as_bytes(columns.get("revert")))}
-
-
-def _sidechain(database: _Database, path: Path, child: str) -> Sidechain:
-    """A sub-agent that the session started."""
-    form, ids = database.form_of(child)
-    rows = (form.stored(database.connection, id) or () for id in ids)
-    infos = (form.value(id, stored)[0]["info"] for id, stored in zip(ids, rows, strict=True))
-    models = dict.fromkeys(model_of(info) for info in infos if info.get("role") == "assistant")
-    return Sidechain(
-        agent_id=child, path=path, records=len(ids), models=tuple(filter(None, models))
-    )
 
 
 def _digest(stored: Stored) -> bytes:

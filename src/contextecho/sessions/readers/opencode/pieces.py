@@ -32,6 +32,9 @@ PARTS: Final = WORDLESS | SPOKEN | {"compaction", "retry"}
 _UNFOLDED: Final = frozenset({"text/plain", "application/x-directory"})
 """Types of files whose content the client puts into the message as text of its own."""
 _CUT_SHORT: Final = frozenset({"length", "content-filter", "error"})
+_FEEDBACK: Final = (
+    "The user rejected permission to use this specific tool call with the following feedback: "
+)
 
 
 def is_message(value: Any) -> bool:
@@ -75,6 +78,15 @@ def pieces_of(message: Values) -> list[Piece]:
     return [piece for part in parts for piece in _answered(part)]
 
 
+def steps_of(message: Values) -> list[int]:
+    """The number of the model's step in which each of the `pieces_of` its message was said."""
+    step, found = 0, []
+    for part in parts_of(message):
+        step += part.get("type") == "step-start"
+        found += [max(step, 1) for _ in _answered(part)]
+    return found
+
+
 def _asked(parts: Sequence[Values]) -> list[Piece]:
     """The pieces of a user message; its files belong to the first words of the human."""
     pieces = [piece for part in parts for piece in _said(part)]
@@ -115,6 +127,8 @@ def _answered(part: Values) -> Iterator[Piece]:
         arguments = _as_json(state.get("input"))
         yield Piece(Kind.TOOL_CALL, Speaker.MODEL, arguments, name, call_id)
         yield from _result(state, name, call_id)
+        if words := _replied(name, state):
+            yield Piece(Kind.USER, Speaker.HUMAN, words, quoted=True)
 
 
 def _result(state: Values, name: str | None, call_id: str | None) -> Iterator[Piece]:
@@ -129,6 +143,20 @@ def _result(state: Values, name: str | None, call_id: str | None) -> Iterator[Pi
         shown = text_in(kept, "output") if kept.get("interrupted") else ""
         text = shown or text_in(state, "error")
         yield Piece(Kind.TOOL_RESULT, Speaker.TOOL, text, name, call_id, is_error=True)
+
+
+def _replied(name: str | None, state: Values) -> str:
+    """What the human said in a result: answers to questions, why a call was refused."""
+    if name == "question" and state.get("status") == "completed":
+        answers = list_in(state, "metadata", "answers")
+        chosen = (", ".join(filter(_is_string, a)) for a in answers if isinstance(a, list))
+        return "\n".join(filter(None, chosen))
+    error = text_in(state, "error") if state.get("status") == "error" else ""
+    return error.removeprefix(_FEEDBACK).strip() if error.startswith(_FEEDBACK) else ""
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _is_text(part: Values) -> bool:

@@ -10,10 +10,10 @@ import re
 from enum import Enum, auto
 from typing import Any, Final
 
+from contextecho.sessions.building.databases import is_database
 from contextecho.sessions.building.jsontext import members, value_at
 from contextecho.sessions.readers.opencode.pieces import PARTS
 
-_MAGIC: Final = b"SQLite format 3\x00"
 _TABLE: Final = re.compile(
     rb"CREATE TABLE\s+[`\"\[]?(session|session_v2|message|part|session_message)[`\"\]]?\s*\(",
     re.IGNORECASE,
@@ -35,7 +35,7 @@ class Shape(Enum):
 
 def shape_of(head: bytes) -> Shape | None:
     """The shape of a file that begins like this, or `None` if it is not OpenCode's."""
-    if head.startswith(_MAGIC):
+    if is_database(head):
         return Shape.DATABASE if _has_sessions(set(_TABLE.findall(head))) else None
     if not _TIME.search(head):
         return None
@@ -73,11 +73,18 @@ def _of_record(record: dict[str, Any]) -> Shape | None:
         return Shape.PART
     if "sessionID" in names and record.get("role") in ("user", "assistant") and "time" in record:
         return Shape.MESSAGE
-    if {"directory", "version"} <= names and {"projectID", "title"} & names and "time" in record:
+    if _is_session(record, names):
         return Shape.SESSION
     if is_part and "text" in names and "start" in (record.get("time") or ()):
         return Shape.PART
     return None
+
+
+def _is_session(record: dict[str, Any], names: set[str]) -> bool:
+    """Whether this is a session's own record; that of the first clients names no folder."""
+    by_id = "title" in names and record["id"].startswith("ses_")
+    by_folder = "directory" in names and bool({"projectID", "title"} & names)
+    return {"version", "time"} <= record.keys() and "version" in names and (by_id or by_folder)
 
 
 def _starts(text: str, position: int) -> dict[str, int]:

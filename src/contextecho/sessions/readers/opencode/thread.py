@@ -9,7 +9,8 @@ messages of the model that no model wrote, which lack the mark of a step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,7 @@ from contextecho.sessions.readers.opencode.pieces import (
     is_summary,
     parts_of,
     pieces_of,
+    steps_of,
 )
 from contextecho.untrusted import one_line
 
@@ -50,7 +52,7 @@ class Thread:
 
     def __init__(self, info: Values) -> None:
         self.conversation = Conversation()
-        self.children: dict[str, None] = {}
+        self.children: dict[str, str | None] = {}  # session of a sub-agent -> call that started it
         self._info = info
         self._version = filled(info, "version")
         self._line = 0
@@ -62,6 +64,7 @@ class Thread:
         self._errand: str | None = None  # user message that the client answers by itself
         self._pruned: list[tuple[float, str]] = []  # (when, call) of results to be cleared
         self._reverted = False
+        self._folder = ""  # as the first answer names it; old clients wrote it nowhere else
 
     def take(self, placed: Placed) -> None:
         """Take in the next message, or count what is none."""
@@ -72,7 +75,9 @@ class Thread:
         info, parts = placed.value["info"], parts_of(placed.value)
         self._clear_until(number_in(info, "time", "created"))
         self._count(info, parts)
-        self._keep_system(info)
+        if info["role"] == "assistant":
+            self._keep_system(info)
+            self._folder = self._folder or text_in(info, "path", "cwd")
         self._turns_from[text_in(info, "id")] = len(self.conversation.turns)
         if is_summary(info):
             self._summarise(placed)
@@ -89,7 +94,7 @@ class Thread:
         self._clear_until(None)
         facts = {
             "id": one_line(text_in(self._info, "id")),
-            "cwd": text_in(self._info, "directory"),
+            "cwd": text_in(self._info, "directory") or self._folder,
             "parent": text_in(self._info, "parentID"),
             "sidechains": tuple(sidechains),
         }
@@ -132,7 +137,7 @@ class Thread:
         for part in parts:
             child = text_in(part, "state", "metadata", "sessionId")
             if child and text_in(part, "tool") == "task":
-                self.children[child] = None
+                self.children[child] = filled(part, "callID")
 
     def _say(self, placed: Placed, pieces: list[Piece], mode: str) -> None:
         info = placed.value["info"]
@@ -140,20 +145,20 @@ class Thread:
             self.conversation.tally.add("empty message", placed.line)
         by_model = any(piece.speaker is Speaker.MODEL for piece in pieces)
         when = number_in(info, "time", "created")
-        self.conversation.say(
-            Message(
-                line=placed.line,
-                span=placed.span,
-                pieces=pieces,
-                id=filled(info, "id"),
-                model=model_of(info) if by_model else None,
-                version=self._version,
-                time=None if when is None else when / 1000,
-                mode=mode or None,
-                abandoned=self._is_abandoned(info),
-                broken_off=by_model and is_broken_off(info),
-            )
+        message = Message(
+            line=placed.line,
+            span=placed.span,
+            pieces=pieces,
+            id=filled(info, "id"),
+            model=model_of(info) if by_model else None,
+            version=self._version,
+            time=None if when is None else when / 1000,
+            mode=mode or None,
+            abandoned=self._is_abandoned(info),
+            broken_off=by_model and (is_broken_off(info) or _is_asked_again(info, pieces)),
         )
+        for portion in _portions(message, placed.value) if by_model else [message]:
+            self.conversation.say(portion)
 
     def _summarise(self, placed: Placed) -> None:
         """A compaction happened here, unless the call for its summary failed."""
@@ -220,6 +225,8 @@ class Thread:
 
     def _count(self, info: Values, parts: Sequence[Values]) -> None:
         """Count what is left out of this message."""
+        if info["role"] == "user" and text_in(info, "system").strip():
+            self._leave_out("addition to the system prompt")
         for part in parts:
             kind = text_in(part, "type")
             if kind not in PARTS:
@@ -235,11 +242,59 @@ class Thread:
         self.conversation.tally.add(reason, self._line)
 
 
+def _portions(message: Message, value: Values) -> Iterator[Message]:
+    """What is said at once in a message with the model's role.
+
+    The first clients kept all steps of a turn in one message, and what the human said in a
+    result (an answer, a reason) stands between those of the model.
+    """
+    pieces = [piece for piece in message.pieces if piece is not None]
+    marks = sum(part.get("type") == "step-start" for part in parts_of(value))
+    if marks < 2 and not any(piece.quoted for piece in pieces):
+        yield message
+        return
+    steps = steps_of(value)
+    keys = ((steps[n], pieces[n].quoted) for n in range(len(pieces)))
+    first = 0
+    for (step, quoted), group in groupby(keys):
+        end = first + len(list(group))
+        yield replace(
+            message,
+            pieces=pieces[first:end],
+            first=first,
+            id=f"{message.id or message.line}/{step}",
+            broken_off=message.broken_off and end == len(pieces) and not quoted,
+        )
+        first = end
+
+
+def _is_asked_again(info: Values, pieces: Sequence[Piece]) -> bool:
+    """Whether this stream ended without a reason, whereupon the client asks the model again."""
+    calls = any(piece.kind is Kind.TOOL_CALL for piece in pieces)
+    return text_in(info, "finish") == "unknown" and not calls
+
+
 def _tokens(info: Values) -> int | None:
     """What the client takes for the size of the context: all tokens of the request and answer."""
     keys = (("total",), ("input",), ("output",), ("cache", "read"), ("cache", "write"))
     total, *others = (number_in(info, "tokens", *key) or 0 for key in keys)
     return int(total or sum(others)) or None
+
+
+def sidechain_of(
+    id: str, path: Path, infos: Sequence[Values], *, call_id: str | None = None
+) -> Sidechain:
+    """A sub-agent, from the `info` of each of its messages."""
+    answers = [info for info in infos if info.get("role") == "assistant"]
+    agents = (filled(info, "mode") or filled(info, "agent") for info in answers)
+    return Sidechain(
+        agent_id=id,
+        path=path,
+        records=len(infos),
+        models=tuple(dict.fromkeys(filter(None, map(model_of, answers)))),
+        call_id=call_id,
+        kind=next(agents, None),
+    )
 
 
 def model_of(info: Values) -> str | None:

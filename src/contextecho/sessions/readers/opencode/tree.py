@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from contextecho.sessions.building.stamp import Stamp, changed, unreadable
 from contextecho.sessions.model import Session, Sidechain, Span
 from contextecho.sessions.readers.opencode.pieces import Values
 from contextecho.sessions.readers.opencode.rows import NumberedSource
-from contextecho.sessions.readers.opencode.thread import Thread, model_of
+from contextecho.sessions.readers.opencode.thread import Thread, sidechain_of
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -58,7 +58,10 @@ def read_tree(path: Path) -> Session:
         for _ in range(broken):
             thread.conversation.tally.add("broken file of a part", number)
         thread.take(Placed(number, Span(number, 0), value))
-    sidechains = list(_sidechains(path, thread.children))
+    sidechains = []
+    for sidechain, files in _sidechains(path, thread.children):
+        sidechains.append(sidechain)
+        source.beside += files
     return thread.session(path, bytes=source.size, source=source, sidechains=sidechains)
 
 
@@ -79,6 +82,7 @@ class TreeSource(NumberedSource):
     def __init__(self, path: Path) -> None:
         """`path` is the session's record."""
         super().__init__(path)
+        self.beside: list[Path] = []  # files of the sub-agents' messages
         self._messages: list[_Message] = []
 
     @property
@@ -102,8 +106,9 @@ class TreeSource(NumberedSource):
 
     @property
     def files(self) -> list[Path]:
-        """The record, and the files of the messages and their parts."""
-        return [file for message in self._messages for file in message.files]
+        """The record, and the files of the messages and their parts, the sub-agents' too."""
+        own = [file for message in self._messages for file in message.files]
+        return own + self.beside
 
     def add(self, message: _Message) -> None:
         """Remember the files of the next message."""
@@ -164,21 +169,20 @@ def _part_files(folders: Sequence[Path], message: Path) -> list[Path]:
     return next((_json_files(place) for place in places if place.is_dir()), [])
 
 
-def _sidechains(path: Path, children: Iterable[str]) -> Iterator[Sidechain]:
-    """The sub-agents that have a record beside the session's."""
-    for child in children:
+def _sidechains(
+    path: Path, children: Mapping[str, str | None]
+) -> Iterator[tuple[Sidechain, list[Path]]]:
+    """The sub-agents that have messages beside the session's, each with the files of these."""
+    for child, call_id in children.items():
         file = path.with_name(f"{child}.json")
         if not _ID.fullmatch(child) or not file.is_file():
             continue
-        messages = _json_files(_folders(file, {"id": child})[0])
-        infos = [_object(_read(message)[0]) for message in messages]
-        models = (model_of(info) for info in infos if info.get("role") == "assistant")
-        yield Sidechain(
-            agent_id=child,
-            path=file,
-            records=len(messages),
-            models=tuple(dict.fromkeys(filter(None, models))),
-        )
+        with suppress(SessionError):  # without messages it tells of no sub-agent
+            folder, parts = _folders(file, {"id": child})
+            messages = _json_files(folder)
+            infos = [_object(_read(message)[0]) for message in messages]
+            files = [one for message in messages for one in (message, *_part_files(parts, message))]
+            yield sidechain_of(child, file, infos, call_id=call_id), files
 
 
 def _json_files(folder: Path) -> list[Path]:

@@ -21,6 +21,7 @@ from contextecho.sessions.readers.pi.entries import (
 from contextecho.sessions.readers.pi.tree import Tree
 
 _BLOCKS: Final = ("text", "thinking", "toolCall", "image")
+_CUT_SHORT: Final = ("aborted", "error", "length")  # a tuple: what a file holds may not hash
 _LEFT_OUT: Final = {
     "model_change": "change of the model",
     "thinking_level_change": "change of the thinking level",
@@ -92,7 +93,7 @@ class Assembly:
                 model=string(message, "model"),
                 time=instant(entry.get("timestamp")),
                 abandoned=not self._tree.is_active(string(entry, "id")),
-                broken_off=message.get("stopReason") in ("aborted", "error"),
+                broken_off=message.get("stopReason") in _CUT_SHORT,
             )
         )
 
