@@ -57,9 +57,9 @@ class Assembly:
         self._tally = tally
         self._branches = Branches()
         self._queue = MessageQueue()
-        self._declared = Declared()
-        self._mode = self._declared.mode
-        self._personality = self._declared.personality
+        self.declared = Declared()
+        self._mode = self.declared.mode
+        self._personality = self.declared.personality
         # session id -> message id -> ordinal
         self._ordinal_of: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._calls_tool = bytearray()  # by ordinal of the message
@@ -88,8 +88,8 @@ class Assembly:
             return
         if entry.aside is not None:
             self.sidechains.linked(entry.aside)
-            self._declared.take(entry.aside)
-            self._mode, self._personality = self._declared.mode, self._declared.personality
+            self.declared.take(entry.aside)
+            self._mode, self._personality = self.declared.mode, self.declared.personality
         if kind == "assistant" or kind == "user":
             self._add_message(entry)
         elif kind == "queue-operation":
@@ -187,6 +187,9 @@ class Assembly:
                     self._open_calls[part.call_id] = part.call_id, part.tool
             wrote = part.model
             wrote = self.models.setdefault(wrote, wrote) if wrote else model
+            if part.kind is RESULT:  # of a tool that the provider ran
+                self._link(part)
+                wrote = None
             span = Span(entry.offset, entry.length, number)
             self._append(entry, part, span, ordinal, wrote)
 
@@ -207,8 +210,7 @@ class Assembly:
         for number in numbers:
             part = parts[number]
             if part.kind is RESULT:
-                if part.call_id and (call := self._open_calls.pop(part.call_id, None)):
-                    part.call_id, part.tool = call  # one string for call and result
+                self._link(part)
             elif part.kind is USER:
                 self._queue.appeared(part.text)
             elif not summarised:
@@ -216,6 +218,11 @@ class Assembly:
                 summarised = True
             span = Span(entry.offset, entry.length, number)
             self._append(entry, part, span, ordinal, None)
+
+    def _link(self, result: Part) -> None:
+        """Give a result the name of the tool that its call names."""
+        if result.call_id and (call := self._open_calls.pop(result.call_id, None)):
+            result.call_id, result.tool = call  # one string for call and result
 
     def _is_printed(self, parts: Sequence[Part], number: int) -> bool:
         """Whether these words in a result are no human's: another tool than the one that asks."""
