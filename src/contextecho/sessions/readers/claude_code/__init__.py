@@ -83,6 +83,7 @@ def _read(path: Path, *, helped: bool) -> Session:
         source=ClaudeCodeSource(path, stamp, line_offsets),
         cwd=assembly.cwd,
         system=assembly.declared.system,
+        forked_from=assembly.declared.forked_from,
     )
 
 

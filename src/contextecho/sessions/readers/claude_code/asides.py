@@ -26,6 +26,7 @@ MODE: Final = "mode"
 AGENT: Final = "agent"
 STYLE: Final = "style"
 REQUESTED: Final = "requested"  # the system prompt, as it was sent
+FORKED: Final = "forked"  # from which session
 SNAPSHOT: Final = "snapshot"  # the system prompt, as the client composed it
 
 _PLAN_MARKS: Final = {"plan_mode": "on", "plan_mode_exit": "off"}
@@ -130,6 +131,8 @@ def _declared_by_user(record: Record, parts: Sequence[Part]) -> dict[str, str]:
     declares = {}
     if record.permission_mode:
         declares[PERMISSION] = record.permission_mode
+    if record.forked_from is not None and record.forked_from.session_id:
+        declares[FORKED] = record.forked_from.session_id
     for part in parts:
         if part.text.startswith("<local-command-stdout>") and (
             style := _STYLE_SET.search(part.text)

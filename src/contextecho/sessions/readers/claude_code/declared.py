@@ -1,7 +1,8 @@
-"""The mode and the personality that the client last declared, and the system prompt.
+"""The mode and the personality that the client last declared; system prompt and origin.
 
 The one thing to know: nothing is guessed. Before the first declaration both are None, and what
-was declared holds from its record on, until the next. Of system prompts the first is kept.
+was declared holds from its record on, until the next. Of system prompts and of the sessions
+that this one was copied from, the first is kept.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final
 
 from contextecho.sessions.readers.claude_code.asides import (
     AGENT,
+    FORKED,
     KEPT,
     MODE,
     PERMISSION,
@@ -39,6 +41,11 @@ class Declared:
     def system(self) -> str | None:
         """The system prompt, as it was sent if the file says that."""
         return self._first.get(REQUESTED) or self._first.get(SNAPSHOT)
+
+    @property
+    def forked_from(self) -> str | None:
+        """The session that this one was copied from."""
+        return self._first.get(FORKED)
 
     def take(self, aside: Aside) -> None:
         """Take in what a record declares."""

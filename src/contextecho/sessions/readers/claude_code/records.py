@@ -101,6 +101,12 @@ class Shape(Struct, gc=False):
     system: str | list[Block] | None = None
 
 
+class Forked(Struct, gc=False, rename="camel"):
+    """Where a record was copied from when the session branched."""
+
+    session_id: str | None = None
+
+
 class Carried(Struct, gc=False):
     """A sub-agent's message inside a progress record."""
 
@@ -155,6 +161,7 @@ class Record(Struct, gc=False, rename="camel"):
     mode: str | None = None
     agent_setting: str | None = None
     shape: Shape | None = None
+    forked_from: Forked | None = None
     operation: str | None = None  # of a queue operation
     content: Raw = NOTHING  # of a queue operation: what was typed
 
