@@ -9,7 +9,8 @@ Decisions, where one could choose otherwise:
 - a custom command or skill ("/review 14") is the human's act and counts as a
   prompt, its text being the command and its arguments; the expanded body that
   follows is the client's. A built-in ("/clear") never reaches the model: client.
-- a shell line typed behind `!` is run by the client and not said to the model: client.
+- a shell line typed behind `!` is run by the client and not said to the model, even where
+  the model then answers to what it printed: client.
 - "Implement the following plan" is written by the client after plan mode: client.
 - a choice or remark given to a question of the model is the human's, and a prompt.
 """
