@@ -190,6 +190,23 @@ def test_only_messages_without_a_tool_call_are_final(read) -> None:
     assert said == [("commentary", False), ("answer", True)]
 
 
+def test_a_result_that_is_written_again_is_read_once(read) -> None:
+    refused = "The user doesn't want to proceed with this tool use. the user said:\nleave it"
+    asked, answered = assistant(call(), id="m"), user([result(refused, is_error=True)])
+    session = read(
+        user("a"),
+        asked,
+        answered,
+        asked | {"uuid": "again-1"},  # 1.0.60 writes all anew for each message of a stream
+        answered | {"uuid": "again-2", "parentUuid": "again-1"},
+        user("b", parentUuid="again-2"),
+        assistant("c"),
+    )
+    assert texts(session) == ["a", "{}", refused, "leave it", "b", "c"]
+    assert (session.prompts, session.steps) == (3, 2)
+    assert counts(session) == {"repeated content block": 1, "repeated record": 1}
+
+
 def test_a_tool_that_the_provider_ran_is_a_call_with_its_result(read) -> None:
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
     found = {"type": "web_search_tool_result", "tool_use_id": "s1"}

@@ -38,6 +38,7 @@ from contextecho.sessions.readers.claude_code.removal import Removal
 from contextecho.sessions.readers.claude_code.sidechains import Sidechains
 
 WITHDRAWN: Final = "answer that the client withdrew"
+_ANSWERED: Final = ("", None)  # stands for a call whose result has come
 
 
 class Assembly:
@@ -66,7 +67,7 @@ class Assembly:
         self._broken_off: set[int] = set()  # ordinals of messages
         self._withdrawn: dict[str, None] = {}  # uuids of records
         self._said: set[int] = set()  # hashes of the parts of joined messages
-        self._open_calls: dict[str, tuple[str, str | None]] = {}  # no result yet: id, tool
+        self._calls: dict[str, tuple[str, str | None]] = {}  # id, tool; or `_ANSWERED`
         self._step = self._prompt = 0
 
     def add(self, entry: Entry) -> None:
@@ -184,7 +185,7 @@ class Assembly:
             if part.kind is CALL:
                 self._calls_tool[ordinal] = 1
                 if part.call_id:
-                    self._open_calls[part.call_id] = part.call_id, part.tool
+                    self._calls[part.call_id] = part.call_id, part.tool
             wrote = part.model
             wrote = self.models.setdefault(wrote, wrote) if wrote else model
             if part.kind is RESULT:  # of a tool that the provider ran
@@ -195,6 +196,10 @@ class Assembly:
 
     def _add_user(self, entry: Entry) -> None:
         parts = entry.parts
+        if parts[0].kind is RESULT and self._calls.get(parts[0].call_id or "") is _ANSWERED:
+            self._branches.add_other(entry.uuid, entry.parent_uuid)
+            self._tally.add("repeated record", entry.line)
+            return
         numbers: Iterable[int] = range(len(parts))
         if len(parts) > 1:
             numbers = [number for number in numbers if not self._is_printed(parts, number)]
@@ -221,7 +226,8 @@ class Assembly:
 
     def _link(self, result: Part) -> None:
         """Give a result the name of the tool that its call names."""
-        if result.call_id and (call := self._open_calls.pop(result.call_id, None)):
+        if result.call_id and (call := self._calls.get(result.call_id)):
+            self._calls[result.call_id] = _ANSWERED
             result.call_id, result.tool = call  # one string for call and result
 
     def _is_printed(self, parts: Sequence[Part], number: int) -> bool:
@@ -231,7 +237,7 @@ class Assembly:
             return False
         asked, words.tool = words.tool, None
         answered = parts[number - 1].call_id or ""  # a call that has no other result yet
-        return self._open_calls.get(answered, ("", None))[1] != asked
+        return self._calls.get(answered, _ANSWERED)[1] != asked
 
     def _add_queue_operation(self, entry: Entry) -> None:
         match entry.operation:
