@@ -56,9 +56,10 @@ $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) atheris==3.0.0
 	@touch $@
 
-fuzz: $(VENV)/.fuzz ## look for bytes that break a reader; seeds: SESSIONS=folder, MINUTES=10
+fuzz: $(VENV)/.fuzz ## look for bytes that break a reader; seeds: SESSIONS=folder, MINUTES=10, ONLY=pi,spans
 	@mkdir -p build/fuzz
-	cd build/fuzz && $(CURDIR)/$(BIN)/python $(CURDIR)/tests/fuzz/readers.py $(abspath $(SESSIONS)) -max_total_time=$$(( $(MINUTES) * 60 ))
+	-$(BIN)/pytest -n 2 -q -m "not slow" --basetemp=build/fuzz/built tests/sessions/readers
+	cd build/fuzz && $(CURDIR)/$(BIN)/python $(CURDIR)/tests/fuzz/readers.py $(abspath $(SESSIONS)) built $(if $(ONLY),--only=$(ONLY)) -max_total_time=$$(( $(MINUTES) * 60 ))
 
 # Two other parsers of the same files, each in a place of its own; a platform that has no
 # binary of ccusage skips its comparison.

@@ -36,6 +36,28 @@ def test_results_come_in_the_order_of_the_items_from_several_processes() -> None
     subprocess.run([sys.executable, "-c", IN_ORDER], check=True)
 
 
+LOADED = f"""
+import os, threading
+from contextecho.processes import spread
+loaded = []
+def load():
+    loaded.append(os.getpid())
+def ask(_):
+    return loaded
+assert spread(ask, [1] * 8, [{MANY}] * 8, processes=2, load=load) == [[os.getpid()]] * 8
+ended = threading.Event()
+def bring_a_thread():
+    threading.Thread(target=ended.wait, daemon=True).start()
+assert spread(abs, [-1] * 8, [{MANY}] * 8, processes=2, load=bring_a_thread) == [1] * 8
+assert spread(ask, [1], [1], load=load) == [[os.getpid()]]
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a worker is no copy")
+def test_what_all_need_is_loaded_once_and_threads_that_it_brings_do_no_harm() -> None:
+    subprocess.run([sys.executable, "-c", LOADED], check=True)
+
+
 @pytest.mark.parametrize(("size", "processes"), [(1, 2), (MANY, 1)])
 def test_little_work_or_one_process_stays_here(size: int, processes: int) -> None:
     done = spread(square, [1, 2, 3], [size] * 3, processes=processes)
@@ -93,6 +115,6 @@ def test_workers_that_are_started_anew_do_the_same(monkeypatch: pytest.MonkeyPat
     import json
     from multiprocessing import get_context
 
-    monkeypatch.setattr("contextecho.processes._context", lambda: get_context("spawn"))
+    monkeypatch.setattr("contextecho.processes._context", lambda load: get_context("spawn"))
     texts = ["[1]", "[2]", "[3]"]
     assert spread(json.loads, texts, [MANY] * 3, processes=2) == [[1], [2], [3]]

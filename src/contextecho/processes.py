@@ -40,17 +40,19 @@ def spread(
     sizes: Sequence[int],
     *,
     processes: int | None = None,
+    load: Callable[[], None] = lambda: None,
 ) -> list[Result]:
     """`work` of each item, in the order of the items, over processes (default: one a core).
 
     `sizes` are the bytes that each item stands for: the largest are begun first, small
-    ones go together. `work` must not raise; if it does, that is raised here.
+    ones go together. `work` must not raise; if it does, that is raised here. `load` loads
+    what all work needs: once for all processes, where they are copies of this one.
     """
     workers = min(core_count() if processes is None else processes, len(items))
     if workers < 2 or sum(sizes) + _PER_FILE * len(items) < _LEAST_SPREAD:
         return [work(item) for item in items]
     results: dict[int, Result] = {}
-    _work_apart(work, items, list(_chunks(sizes)), workers, results)
+    _work_apart(work, items, list(_chunks(sizes)), workers, _context(load), results)
     return [results[n] if n in results else work(item) for n, item in enumerate(items)]
 
 
@@ -59,6 +61,7 @@ def _work_apart(
     items: Sequence[Item],
     chunks: Sequence[Sequence[int]],
     workers: int,
+    context: BaseContext,
     results: dict[int, Result],
 ) -> None:
     """Fill in `results` by the number of the item; what lost workers had stays open."""
@@ -66,7 +69,7 @@ def _work_apart(
     from concurrent.futures.process import BrokenProcessPool
 
     pool = ProcessPoolExecutor(
-        min(workers, len(chunks)), mp_context=_context(), initializer=_leave_quietly
+        min(workers, len(chunks)), mp_context=context, initializer=_leave_quietly
     )
     try:
         begun: list[tuple[Sequence[int], Future[list[Result]]]] = [
@@ -104,12 +107,15 @@ def _leave_quietly() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _context() -> BaseContext:
-    """A copy of this process where it has one thread (nothing to import again), else a new one.
-
-    A lock that another thread holds would stay locked in a copy.
-    """
+def _context(load: Callable[[], None]) -> BaseContext:
+    """A copy of this process and of what it loaded where it has one thread, else a new one."""
     from multiprocessing import get_context
 
-    may_copy = sys.platform == "linux" and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1
-    return get_context("fork" if may_copy else "spawn")
+    if _may_be_copied():
+        load()
+    return get_context("fork" if _may_be_copied() else "spawn")  # it may have brought threads
+
+
+def _may_be_copied() -> bool:
+    """A lock that another thread holds would stay locked in a copy."""
+    return sys.platform == "linux" and sum(1 for _ in Path("/proc/self/task").iterdir()) == 1

@@ -109,16 +109,22 @@ def test_two_processes_find_what_one_finds(tree: Path, monkeypatch: pytest.Monke
     assert (together.sub_agents, alone.sub_agents) == (1, 1)
 
 
-def test_what_shares_out_the_files_has_no_threads_and_can_be_copied() -> None:
-    """numpy starts some when it is imported, and then each worker would begin from nothing."""
+def test_what_screening_takes_is_loaded_when_it_is_shared_out_and_brings_no_threads() -> None:
+    """numpy starts some unless it is told, and then each worker would begin from nothing."""
     program = (
-        "import sys, contextecho.cli.scan, contextecho.scoring.screening\n"
+        "import sys, contextecho.cli.scan, contextecho.scoring.screening as screening\n"
         "from contextecho.processes import _context\n"
-        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
-        "print(_context().get_start_method())"
+        "assert not {'numpy', 'scipy', 'py3langid'} & set(sys.modules)\n"
+        "print(_context(screening._load).get_start_method())\n"
+        "print(*sorted({'numpy', 'py3langid'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == ("fork\n" if sys.platform == "linux" else "spawn\n"), done.stderr
+    environment = {n: v for n, v in os.environ.items() if n != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    copied = sys.platform == "linux"
+    expected = "fork\nnumpy py3langid\n" if copied else "spawn\n\n"
+    assert done.stdout == expected, done.stderr
 
 
 def test_a_named_file_is_screened_whatever_its_name_and_only_once(

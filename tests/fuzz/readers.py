@@ -1,12 +1,15 @@
 """A coverage-guided search for bytes that a reader cannot cope with: `make fuzz`.
 
-    python tests/fuzz/readers.py FOLDER [options of libFuzzer]
+    python tests/fuzz/readers.py FOLDER... [--only=NAME,...] [--go-on] [options of libFuzzer]
 
-FOLDER holds real sessions; pieces of each are the seeds. They are kept in a temporary
-folder and never in the project. Mutations work on JSON lines as well as on bytes: lines
-are dropped, doubled, swapped, cut and glued, and values are put in place of others. What
-is found is written by libFuzzer as `crash-*`, `timeout-*` or `oom-*` into the working
-folder; a file moved into `findings/` is read by `test_findings.py` ever after.
+The folders hold sessions, real ones and those that the tests build; pieces of each are the
+seeds (`seeds.py`). They are kept in a temporary folder and never in the project. What is
+tried is made of them by `mutations.py`, or of their bytes. What is found is written by
+libFuzzer as `crash-*`, `timeout-*` or `oom-*` into the working folder, and ends the search;
+with `--go-on` it is written as `found-*`, once for each place in the code, and the search
+goes on. A file moved into `findings/` is read by `test_findings.py` ever after. With
+`--only`, seeds and readers are those of the formats named. `reached.json` counts the inputs
+and the sessions that were read of each format.
 """
 
 from __future__ import annotations
@@ -15,99 +18,110 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
+import traceback
+from collections import Counter
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from resource import RUSAGE_SELF, getrusage
+from time import process_time
 
 import atheris
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 with atheris.instrument_imports(include=["contextecho.sessions"]):
+    from contextecho.sessions.language import language_of
     from contextecho.sessions.readers import readers
-    from sessions.any_bytes import check
+    from sessions.any_bytes import check, check_converted
 
-    NAMES = [None, *(reader.NAME for reader in readers())]  # imports them all, instrumented
+    NAMES = [reader.NAME for reader in readers()]  # imports them all, instrumented
 
-SEED_BYTES = 24_000
+from fuzz import mutations
+from fuzz.seeds import seeds
+
 MOST_MEMBERS = 5  # of a file: what is wrong with one is mostly wrong with all
-LIMITS = ["-timeout=20", "-rss_limit_mb=3000", "-max_len=65536"]
-ODD: list[Any] = [
-    *(None, True, -1, 0, 2**70, 1e308, "", "\ud83d", "\u2028", "x" * 5000, [], {}, [[]]),
-    *([None, 1, "a", {}], {"0": "a", "1": "b"}, {"type": "text"}, {"type": None}),
-]
+LIMITS = ["-timeout=60", "-rss_limit_mb=3000", "-max_len=65536"]
+SECONDS, SECONDS_A_KB = 2.0, 0.2  # of this process, which measures itself as it goes
+MORE_KB, MORE_KB_A_KB = 100_000, 2000  # of memory, above the most that was ever held
 
 
-def seeds(folder: Path) -> Iterator[bytes]:
-    """The beginning, the middle and the end of each file, cut at lines where there are any."""
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        data = path.read_bytes()
-        yield data[:SEED_BYTES]
-        if len(data) > 2 * SEED_BYTES:
-            middle = data.find(b"\n", len(data) // 2) + 1
-            yield data[:2000].rpartition(b"\n")[0] + b"\n" + data[middle : middle + SEED_BYTES]
-            yield data[-SEED_BYTES:].partition(b"\n")[2]
+class Search:
+    """One input after the other, and what came of them."""
+
+    def __init__(self, room: Path, only: list[str], *, go_on: bool) -> None:
+        self._room = room
+        self._named = only or NAMES
+        self._go_on = go_on
+        self._reached = Counter[str]()
+        self._places: set[str] = set()
+
+    def once(self, data: bytes) -> None:
+        """Try this input."""
+        self._reached["inputs"] += 1
+        try:
+            self._check(data)
+        except Exception as error:
+            if not self._go_on:
+                raise
+            self._keep(data, error)
+        if self._reached["inputs"] % 500 == 0:
+            Path("reached.json").write_text(json.dumps(self._reached, indent=1) + "\n")
+
+    def _check(self, data: bytes) -> None:
+        """By its content, as a user's file is; every other time by a reader not its own."""
+        named = self._named[len(data) // 2 % len(self._named)] if len(data) % 2 else None
+        began, held = process_time(), _most_held()
+        read = check(self._room / "session", data, format=named, most=MOST_MEMBERS)
+        self._reached[f"asked {named}"] += 1
+        for session in read:
+            self._reached[session.format] += 1
+            check_converted(session, self._room / "converted")
+        size = len(data) / 1000
+        took, more = process_time() - began, _most_held() - held
+        assert took < SECONDS + SECONDS_A_KB * size, f"{took:.1f} seconds"
+        assert more < MORE_KB + MORE_KB_A_KB * size, f"{more:,} kB"
+
+    def _keep(self, data: bytes, error: Exception) -> None:
+        """Write down an input, the first that fails at its place in the code."""
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{type(error).__name__} {frames[-1].filename}:{frames[-1].lineno}"
+        if len(frames) > 1:
+            ours = [f for f in frames if "contextecho" in f.filename] or frames
+            place += f" {ours[-1].filename}:{ours[-1].lineno}"
+        if place not in self._places:
+            self._places.add(place)
+            name = f"found-{sha256(data).hexdigest()[:12]}"
+            Path(name).write_bytes(data)
+            Path(f"{name}.txt").write_text("".join(traceback.format_exception(error))[-6000:])
+            print(f"{name}: {place}: {str(error)[:200]!r}", file=sys.stderr)
 
 
 def mutate(data: bytes, max_size: int, seed: int) -> bytes:
-    """One mutation: of lines, of a value inside a line, or of bytes."""
-    chance = random.Random(seed)
-    lines = data.split(b"\n")
-    kind = chance.randrange(8)
-    at, other = chance.randrange(len(lines)), chance.randrange(len(lines))
-    if kind == 0:
-        del lines[at]
-    elif kind == 1:
-        lines.insert(other, lines[at])
-    elif kind == 2:
-        lines[at], lines[other] = lines[other], lines[at]
-    elif kind == 3:
-        lines[at] = lines[at][: chance.randrange(len(lines[at]) + 1)] + lines[other]
-    elif kind in (4, 5):
-        lines[at] = with_other_value(lines[at], chance)
-    else:
+    """One mutation: of what the file says, or of its bytes."""
+    other = mutations.mutate(data, random.Random(seed))
+    if other is None or len(other) > max_size:
         return bytes(atheris.Mutate(data, max_size))
-    return b"\n".join(lines)[:max_size]
+    return other
 
 
-def with_other_value(line: bytes, chance: random.Random) -> bytes:
-    """The JSON value of a line with something odd somewhere in it."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return line[: chance.randrange(len(line) + 1)]
-    places = list(_places(value))
-    if places:
-        parent, key = chance.choice(places)
-        parent[key] = chance.choice([*ODD, chance.choice(places)[0]])
-    try:
-        return json.dumps(value).encode()
-    except (ValueError, RecursionError):  # the value now holds itself
-        return line
-
-
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every (container, key) in a value."""
-    if isinstance(value, dict | list):
-        for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from _places(value[key])
+def _most_held() -> int:
+    """The most kB of memory that this process ever held."""
+    return getrusage(RUSAGE_SELF).ru_maxrss
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    ours = [word for word in sys.argv[1:] if not word.startswith("-") or word.startswith("--")]
+    language_of("Which language is this? It loads the models that tell.")
+    folders = [Path(word) for word in ours if not word.startswith("--")]
+    only = [n for w in ours if w.startswith("--only=") for n in w[7:].split(",")]
     with tempfile.TemporaryDirectory() as room:
-        corpus, file = Path(room) / "corpus", Path(room) / "session"
+        corpus = Path(room) / "corpus"
         corpus.mkdir()
-        for number, data in enumerate(seeds(folder)):
+        for number, data in enumerate(seeds(folders, only)):
             (corpus / f"{number:04}").write_bytes(data)
-
-        def once(data: bytes) -> None:
-            # By its content, as a user's file is; every other time by a reader that is not its own.
-            named = NAMES[len(data) // 2 % len(NAMES)] if len(data) % 2 else None
-            check(file, data, format=named, most=MOST_MEMBERS)
-
+        search = Search(Path(room), only, go_on="--go-on" in ours)
+        theirs = [word for word in sys.argv[1:] if word not in ours]
         atheris.Setup(
-            [sys.argv[0], *LIMITS, *sys.argv[2:], str(corpus)], once, custom_mutator=mutate
+            [sys.argv[0], *LIMITS, *theirs, str(corpus)], search.once, custom_mutator=mutate
         )
         atheris.Fuzz()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextecho.sessions.readers import readers
-from sessions.any_bytes import check
+from sessions.any_bytes import check, check_converted
 
 FINDINGS = sorted(Path(__file__).parent.glob("findings/*"))
 MOST_SECONDS = 5.0  # of this process, for all readers together
@@ -18,5 +18,6 @@ MOST_SECONDS = 5.0  # of this process, for all readers together
 def test_a_finding_stays_mended(finding: Path, tmp_path: Path) -> None:
     began = time.process_time()
     for name in (None, *(reader.NAME for reader in readers())):
-        check(tmp_path / "session", finding.read_bytes(), format=name)
+        for session in check(tmp_path / "session", finding.read_bytes(), format=name):
+            check_converted(session, tmp_path / "converted")
     assert time.process_time() - began < MOST_SECONDS

@@ -23,6 +23,7 @@ from contextecho.models import (
     SimulatedModel,
     SimulatedProcess,
     Truncated,
+    notes_of,
     open_model,
 )
 from contextecho.models.simulated.process import parse_process
@@ -294,3 +295,9 @@ async def test_the_judge_gives_no_score_to_an_unknown_text() -> None:
     reply = await SimulatedJudge().answer(stranger)
     assert "score" not in reply.text
     assert "{" not in reply.text
+
+
+def test_a_report_on_it_says_that_it_is_no_model() -> None:
+    for target in ("simulated", "simulated/gap=0.6,seed=3"):
+        assert "no model" in " ".join(notes_of(target))
+    assert notes_of("openai/gpt-4.1") == ()

@@ -295,6 +295,15 @@ class Maker:
             "protocol": protocol,
             "session": "cd95adddad32",
             "session_sha256": "ab" * 32,
+            "origin": {
+                "format": "claude-code",
+                "versions": ["2.1.30", "2.1.62"],
+                "models": ["claude-opus-4-6"],
+                "prompts": 31,
+                "steps": 82,
+                "began": 1_767_225_600.0,  # 2026-01-01 00:00 UTC
+                "ended": None,
+            },
             "targets": self.targets,
             "positions": self.positions,
             "snapshots": [

@@ -5,31 +5,42 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TypeVar
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, circumstances_of, read_session
+from contextecho.sessions.converting.inspect_log import write_json
+from contextecho.sessions.converting.normalised import lines_of
 from contextecho.sessions.reading import members_of
 from sessions.claude_code_lines import check_lengths
 
 T = TypeVar("T")
 
 
-def check(path: Path, data: bytes, *, format: str | None = None, most: int | None = None) -> None:
+def check(
+    path: Path, data: bytes, *, format: str | None = None, most: int | None = None
+) -> list[Session]:
     """Read these bytes; `format` names a reader that must cope with them, whosever they are."""
     path.write_bytes(data)
-    check_file(path, format=format, most=most)
+    return check_file(path, format=format, most=most)
 
 
-def check_file(path: Path, *, format: str | None = None, most: int | None = None) -> None:
-    """Every session in the file, or the first `most`, is read whole or refused in one line."""
+def check_file(path: Path, *, format: str | None = None, most: int | None = None) -> list[Session]:
+    """Every session in the file, or the first `most`, is read whole or refused in one line.
+
+    Those that are read.
+    """
     names = unless_refused(partial(members_of, path, format=format)) or ()
+    read = []
     for member in names[:most]:
         name = path if member is None else f"{path}#{member}"
         session = unless_refused(partial(read_session, name, format=format))
         if session is not None:
             check_session(session)
+            read.append(session)
+    return read
 
 
 def unless_refused(reading: Callable[[], T]) -> T | None:
@@ -64,6 +75,16 @@ def check_session(session: Session) -> None:
         assert lines == sorted(lines)
     if session.format not in COUNTED_AS_WRITTEN:
         assert [turn.chars for turn in turns] == [len(content.text) for content in contents]
+
+
+def check_converted(session: Session, path: Path) -> None:
+    """What was read can be written in the other formats, and is then as many turns again."""
+    write_json(session, BytesIO())
+    path.write_bytes(b"".join(lines_of(session)))
+    again = read_session(path, format="contextecho")
+    check_session(again)
+    if session.format not in OUT_OF_LINE:
+        assert len(again.turns) == len(session.turns)
 
 
 COUNTED_AS_WRITTEN = {"claude-code", "contextecho"}

@@ -18,7 +18,7 @@ from contextecho.contexts import (
     Unit,
 )
 from contextecho.stimuli import Battery, Stimulus, StimulusKind
-from contextecho.studies import Cell, ContrastSpec, Plan, Study
+from contextecho.studies import Cell, ContrastSpec, Origin, Plan, Study
 
 DECODING = Decoding(max_output_tokens=50, temperature=1.0)
 ARMS = (Arm.CONTROL, Arm.SESSION)
@@ -93,6 +93,15 @@ def make_plan(
         session="s1",
         session_sha256="5" * 64,
         session_path="made-up.jsonl",
+        origin=Origin(
+            format="claude-code",
+            versions=("2.1.62",),
+            models=("m",),
+            prompts=3,
+            steps=9,
+            began=None,
+            ended=None,
+        ),
         serving={},
         targets=tuple(targets),
         positions=places,

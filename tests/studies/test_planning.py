@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,19 @@ def test_a_plan_has_every_cell_once(long_session: Session) -> None:
     # 3 positions x 4 arms x (5 coding-self + 5 negative controls) x 2 wordings x 3 replicates
     assert len(made.cells) == 3 * 4 * 10 * 2 * 3
     assert len({cell.id for cell in made.cells}) == len(made.cells)
+
+
+def test_a_plan_says_what_its_session_says_of_itself(shared: Path) -> None:
+    name = "cipherbox-c644f3afc869-1.jsonl"
+    session = read_session(shared / "sessions" / "claude-code" / name)
+    origin = plan(session, positions="100").origin
+    # Counted in the file itself, see tests/sessions/golden; first and last time of its messages.
+    assert (origin.format, origin.models) == ("claude-code", ("claude-opus-4-6",))
+    assert (origin.prompts, origin.steps) == (31, 82)
+    begins, ends = datetime(2026, 2, 21, 5, tzinfo=UTC), datetime(2026, 2, 21, 7, tzinfo=UTC)
+    assert origin.began
+    assert origin.ended
+    assert begins.timestamp() < origin.began < origin.ended < ends.timestamp()
 
 
 def test_scratch_is_asked_once_for_all_positions(long_session: Session) -> None:

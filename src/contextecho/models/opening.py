@@ -210,7 +210,10 @@ def serving_of(target: str) -> str:
 
 def notes_of(target: str) -> tuple[str, ...]:
     """What to read the answers of a target with, where we supply its model. Opens nothing."""
-    if target.partition("/")[0] != "local":
+    kind = target.partition("/")[0]
+    if kind == "simulated":
+        return ("no model: its answers are made up here, and any gap in them is planted",)
+    if kind != "local":
         return ()
     from contextecho.models.local import notes_of_local
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import PurePath
 
+from contextecho.counting import counted
 from contextecho.models import answers_here, find_price
 from contextecho.reports.typeset import listing
 from contextecho.reports.view import View
+from contextecho.studies import Origin
 
 UNKNOWN = "not recorded"
 
@@ -21,6 +24,7 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
         ("session", run.session),
         ("session file", session_file(view) or UNKNOWN),
         ("session SHA-256", plan.session_sha256 or UNKNOWN),
+        *_origin(plan.origin),
         ("targets", listing(run.targets)),
         *_study(view),
         *_protocol(view),
@@ -32,6 +36,30 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
         *_batteries(view),
         *((f"version: {name}", version) for name, version in sorted(run.versions.items())),
     )
+
+
+def _origin(origin: Origin | None) -> Iterator[tuple[str, str]]:
+    """Who spoke in the session, for how long, and when: that need not be the target."""
+    if origin is None:
+        yield "session of", UNKNOWN
+        return
+    yield "session of", " ".join((origin.format, listing(origin.versions)))
+    yield "its models", listing(origin.models) or UNKNOWN
+    yield (
+        "its length",
+        f"{counted(origin.prompts, 'prompt')}, {counted(origin.steps, 'agent step')}",
+    )
+    if origin.began is None or origin.ended is None:
+        yield "its time", UNKNOWN
+    else:
+        yield "its time", f"{_minute(origin.began)} to {_minute(origin.ended)}"
+
+
+def _minute(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):  # no calendar has it: files say anything
+        return UNKNOWN
 
 
 def session_file(view: View) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from contextecho.contexts import Decoding, Position, Protocol
-from contextecho.studies import Study
+from contextecho.studies import Origin, Study
 
 
 class SnapshotRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +43,7 @@ class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
     study: Study | None = None
     protocol: Protocol | None = None
     session_sha256: str | None = None
+    origin: Origin | None = None
     positions: tuple[Position, ...] = ()
     snapshots: tuple[SnapshotRecord, ...] = ()
     token_counter: str | None = None

@@ -4,12 +4,13 @@ The one thing to know: a file that the user named is screened or refused; in a f
 sub-agents' sessions and files of other kinds are passed over, but a file of JSON lines
 that is no session is named, since it may be one that we should know.
 
-What screens is loaded by the process that does it: it brings threads, and a process that
-has some cannot be copied.
+What screens is loaded once, before the process is copied. A process that has threads cannot
+be copied, so what would bring some is told not to.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.processes import spread
-from contextecho.sessions import Session, look_inside, read_session, walk
+from contextecho.sessions import Session, load_languages, look_inside, read_session, walk
 
 if TYPE_CHECKING:
     from contextecho.scoring import Screen
@@ -57,13 +58,23 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
         everything.copies += walked.copies
     files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]
     weights = [sizes[file] * _SLOWER for file in files]
-    for screened in spread(_screen, files, weights, processes=processes):
-        known = {screen.path for screen in everything.screens}
+    known = set[str]()
+    for screened in spread(_screen, files, weights, processes=processes, load=_load):
         # One of several in a file may be named, and the file too.
-        everything.screens += [screen for screen in screened.screens if screen.path not in known]
+        new = [screen for screen in screened.screens if screen.path not in known]
+        known |= {screen.path for screen in new}
+        everything.screens += new
         everything.unread += screened.unread
         everything.sub_agents += screened.sub_agents
     return everything
+
+
+def _load() -> None:
+    """What screening any session takes."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's: nothing here is that large
+    from contextecho.scoring import screen_session  # noqa: F401
+
+    load_languages()
 
 
 def _screen(file: tuple[Path, bool]) -> Screened:

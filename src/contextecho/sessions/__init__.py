@@ -52,6 +52,7 @@ __all__ = [
     "example_session",
     "is_packed",
     "keep_session",
+    "load_languages",
     "look_inside",
     "newest_session",
     "not_written",
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
         keep_session,
         sessions_to_keep,
     )
+    from contextecho.sessions.language import load_languages
     from contextecho.sessions.model import (
         Compaction,
         CompactionKind,
@@ -140,6 +142,7 @@ else:
         "finding.summary": ("Summary",),
         "finding.walking": ("Walk", "walk"),
         "keeping.keep": ("Kept", "default_folder", "keep_session", "sessions_to_keep"),
+        "language": ("load_languages",),
         "model": (
             "Compaction",
             "CompactionKind",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -62,6 +63,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
 def circumstances_of(session: Session) -> Iterator[Circumstances]:
     """The circumstances of each turn, in the order of `session.turns`. Reads the prompts' text."""
     languages = _Languages(session)
+    languages.tell_all()
     before: float | None = None
     for turn in session.turns:
         gap = None if turn.time is None or before is None else turn.time - before
@@ -114,7 +116,15 @@ class _Languages:
             if human and not turn.abandoned:
                 self._said.setdefault(turn.prompt, []).append(turn)
         self._prompts = sorted(self._said)
+        self._told: dict[int, str | None] = {}  # of each prompt alone
         self._up_to: dict[int, str | None] = {0: None}  # by number of prompts: what was told last
+
+    def tell_all(self) -> None:
+        """Read all prompts at once, since many may lie in one place of the file."""
+        turns = [turn for prompt in self._prompts for turn in self._said[prompt]]
+        contents = zip(turns, self._session.contents(turns), strict=True)
+        for prompt, said in groupby(contents, key=lambda one: one[0].prompt):
+            self._told[prompt] = language_of("\n".join(content.text for _, content in said))
 
     def at(self, prompt: int) -> str | None:
         """At this prompt, counted from 1; 0 is before the first."""
@@ -139,5 +149,7 @@ class _Languages:
         return next((told for prompt in self._prompts if (told := self._tell(prompt))), None)
 
     def _tell(self, prompt: int) -> str | None:
-        contents = self._session.contents(self._said[prompt])
-        return language_of("\n".join(content.text for content in contents))
+        if prompt not in self._told:
+            contents = self._session.contents(self._said[prompt])
+            self._told[prompt] = language_of("\n".join(content.text for content in contents))
+        return self._told[prompt]

@@ -40,9 +40,13 @@ def language_of(text: str) -> str | None:
     return str(language) if probability >= CERTAIN else None
 
 
+def load_languages() -> None:
+    """Load now what is loaded when it is first needed: the model takes about a second."""
+    _identifier()
+
+
 @cache
 def _identifier() -> LanguageIdentifier:
-    """Loaded when first needed: its model takes about a second."""
     from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_modelpath(MODEL_DIR / MODEL_FILE, norm_probs=True)

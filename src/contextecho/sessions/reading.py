@@ -190,7 +190,7 @@ def _reader(path: Path, format: str | None) -> Reader:
     named = next((reader for reader in readers() if format == reader.NAME), None)
     if named is not None:
         return named
-    known = ", ".join(reader.NAME for reader in readers())
+    known = ", ".join(sorted(reader.NAME for reader in readers()))
     raise SessionError(f"no such session format: {format}", todo=f"known: {known}")
 
 

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from contextecho.studies.loading import load_study, study_ids
-from contextecho.studies.model import Cell, ContrastSpec, Plan, Study
+from contextecho.studies.model import Cell, ContrastSpec, Origin, Plan, Study
 from contextecho.studies.planning import make_plan
 
-__all__ = ["Cell", "ContrastSpec", "Plan", "Study", "load_study", "make_plan", "study_ids"]
+__all__ = [
+    "Cell",
+    "ContrastSpec",
+    "Origin",
+    "Plan",
+    "Study",
+    "load_study",
+    "make_plan",
+    "study_ids",
+]

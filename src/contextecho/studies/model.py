@@ -75,6 +75,18 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
 
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """What the session says of itself: who spoke in it, for how long, and when."""
+
+    format: str  # the reader's name: that of the client, mostly
+    versions: tuple[str, ...]  # of the client, in order of first use
+    models: tuple[str, ...]  # in order of first use
+    prompts: int
+    steps: int
+    began: float | None  # first turn with a time: seconds since 1970, UTC
+    ended: float | None  # last turn with one
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Every cell of a study on one session, ordered by prefix, and what they share."""
 
@@ -83,6 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     session_sha256: str
     session_path: str  # where it was read; not part of what is collected
+    origin: Origin
     targets: tuple[str, ...]
     positions: tuple[Position, ...]
     snapshots: tuple[Snapshot, ...]  # of the session arm, one a position

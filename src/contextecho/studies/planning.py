@@ -28,10 +28,10 @@ from contextecho.contexts import (
 )
 from contextecho.counting import counted
 from contextecho.errors import UsageError
-from contextecho.sessions import Session
+from contextecho.sessions import Session, times_of
 from contextecho.stimuli import Battery, load_battery
 from contextecho.studies.forks import take_forks
-from contextecho.studies.model import Cell, Plan, Study
+from contextecho.studies.model import Cell, Origin, Plan, Study
 from contextecho.untrusted import make_visible
 
 MOST_CELLS = 5_000_000
@@ -102,6 +102,7 @@ def make_plan(
         session=session.id,
         session_sha256=session.sha256,
         session_path=make_visible(session.name),  # a name need not be UTF-8
+        origin=_origin(session),
         targets=targets,
         positions=tuple(snapshot.position for snapshot in forks.snapshots),
         snapshots=forks.snapshots,
@@ -114,6 +115,19 @@ def make_plan(
         decoding=_decoding(rules, max_output_tokens),
         serving=serving or {},
         notes=notes,
+    )
+
+
+def _origin(session: Session) -> Origin:
+    began, ended = times_of(session)
+    return Origin(
+        format=session.format,
+        versions=session.versions,
+        models=session.models,
+        prompts=session.prompts,
+        steps=session.steps,
+        began=began,
+        ended=ended,
     )
 
 

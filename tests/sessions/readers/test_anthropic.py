@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import anthropic
+from contextecho.sessions.readers.anthropic import blocks
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_session
 from sessions.claude_code_lines import assistant as record_of_claude_code
@@ -475,3 +477,19 @@ def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
     value = data.draw(altered([MESSAGES, BODY, LOG]))
     text = as_log(*value) if data.draw(st.booleans()) else json.dumps(value, indent=1)
     check(tmp_path / "f", text.encode(), format="anthropic")
+
+
+def test_the_time_of_a_message_grows_no_faster_than_its_blocks() -> None:
+    """Texts between calls of the provider's tools: each is commentary but the last."""
+    served = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+
+    def seconds(count: int) -> float:
+        content = [{"type": "text", "text": "a"}, served] * count + [{"type": "text", "text": "b"}]
+        began = process_time()
+        pieces = blocks.pieces_of({"role": "assistant", "content": content})
+        took = process_time() - began
+        final = [piece.final for piece in pieces if piece.kind is Kind.ASSISTANT]
+        assert final == [False] * count + [True]
+        return took
+
+    assert seconds(16_000) < 20 * min(seconds(2_000) for _ in range(3))

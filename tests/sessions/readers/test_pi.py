@@ -15,9 +15,10 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
+from contextecho.sessions.building import conversation
 from contextecho.sessions.model import CompactionKind
 from contextecho.sessions.readers import pi
-from contextecho.sessions.readers.pi.tree import Tree
+from contextecho.sessions.readers.pi.assembly import Assembly
 from sessions.any_bytes import check, check_session
 from sessions.claude_code_lines import line
 from sessions.damage import QUIET, altered, damaged
@@ -397,19 +398,19 @@ def test_any_values_in_the_wrong_places(tmp_path: Path, values: list[Any]) -> No
     check(tmp_path / "f", rows, format="pi")
 
 
-def test_a_compaction_walks_no_further_up_than_what_it_kept(
+def test_a_compaction_looks_at_no_more_than_what_it_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """300 compactions that kept one prompt each: a walk to the root would look at 90,000."""
     looked = []
-    above = Tree.above
+    onward = Assembly._from
 
-    def counted(tree: Tree, id: str | None) -> Iterator[str]:
-        for one in above(tree, id):
+    def counted(assembly: Assembly, turn: int) -> Iterator[int]:
+        for one in onward(assembly, turn):
             looked.append(one)
             yield one
 
-    monkeypatch.setattr(Tree, "above", counted)
+    monkeypatch.setattr(Assembly, "_from", counted)
     entries = [HEADER, said("user", "first", "u0", None), answer("done", id="k0", below="u0")]
     for n in range(1, 301):
         entries.append(said("user", "next", f"u{n}", f"k{n - 1}"))
@@ -420,4 +421,24 @@ def test_a_compaction_walks_no_further_up_than_what_it_kept(
     session = read_session(path)
     assert [session.text(session.turns[c.kept[0]]) for c in session.compactions] == ["next"] * 300
     assert {len(compaction.kept) for compaction in session.compactions} == {1}
-    assert len(looked) <= 600
+    assert len(looked) == 300
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_compactions_that_keep_everything_do_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """The k-th of them would keep k turns. Of 10 in all, the first four keep 1 + 2 + 3 + 4."""
+    monkeypatch.setattr(conversation, "MOST_KEPT", 10)
+    entries, above = [HEADER | {"version": version}], None
+    for n in range(6):
+        ids = {"id": f"a{n}", "below": above} if version == 3 else {}
+        entries.append(answer("done", **ids))
+        ids, above = ({"id": f"k{n}", "below": f"a{n}"}, f"k{n}") if version == 3 else ({}, None)
+        first = {"firstKeptEntryId": "a0"} if version == 3 else {"firstKeptEntryIndex": 1}
+        entries.append(entry("compaction", **ids, summary="So far.", **first))
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, entries)))
+    session = read_session(path)
+    assert [len(compaction.kept) for compaction in session.compactions] == [1, 2, 3, 4, 0, 0]
+    assert counts(session) == {"kept turns, too many to hold": 2}

@@ -75,6 +75,11 @@ def test_our_readers_are_asked_and_chat_is_the_last() -> None:
     assert names()[-1] == "chat"
 
 
+def test_the_clients_that_leave_files_by_the_thousand_are_asked_first() -> None:
+    """What a reader that is asked in vain decodes, it decodes of each of those files."""
+    assert names()[:2] == ["claude-code", "codex"]
+
+
 @pytest.mark.parametrize("file", OWNERS)
 def test_a_file_is_known_by_the_reader_of_its_format_alone(shared: Path, file: str) -> None:
     head = (shared / "sessions" / file).read_bytes()[: 1 << 16]

@@ -12,8 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Kind, Session, Speaker, look_inside, read_session
+from contextecho.sessions import (
+    Kind,
+    Session,
+    Span,
+    Speaker,
+    circumstances_of,
+    look_inside,
+    read_session,
+)
 from contextecho.sessions.readers import spans
+from contextecho.sessions.readers.spans import grouping
+from contextecho.sessions.readers.spans.grouping import grouped
+from contextecho.sessions.readers.spans.nodes import Node
 from contextecho.sessions.readers.spans.records import spans_of
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_session
@@ -278,6 +289,60 @@ def test_calls_that_lack_something_are_counted(read_text: Callable[[str], Sessio
         "call whose messages were not recorded": 1,
     }
     assert (session.prompts, session.steps) == (1, 1)
+
+
+def standing(number: int, work: str, parent: int | None) -> Node:
+    """A span of one trace; its name is its number."""
+    above = None if parent is None else str(parent)
+    nothing = dict.fromkeys(("begin", "end", "conversation", "model"))
+    place = {"line": number, "span": Span(0, 0), "trace": "t", "failed": False}
+    id = str(number)
+    return Node(**place, **nothing, id=id, parent=above, name=id, work=work)
+
+
+def test_each_span_is_passed_once_however_deep_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents below agents, a call in each: walks to the root would pass 250,000 spans."""
+    passed = []
+    above = grouping._above
+    monkeypatch.setattr(grouping, "_above", lambda n: passed.append(n) or above(n))
+    agents = [standing(n, "agent", n - 1 if n else None) for n in range(500)]
+    calls = [standing(1000 + n, "call", n) for n in range(500)]
+    (group,) = grouped([*agents, *calls])
+    assert [call.name for call in group.calls] == ["1000"]
+    assert {name: [n.name for n in own] for name, own in group.below.items()} == {
+        str(n): [str(1000 + n)] for n in range(1, 500)
+    }
+    assert len(passed) <= 3 * 1000
+
+
+def test_a_circle_of_spans_ends_where_it_closes() -> None:
+    """Around the circle stand two agents, below it a third."""
+    circle = [standing(1, "agent", 3), standing(2, "other", 1), standing(3, "agent", 2)]
+    below = [
+        standing(4, "agent", 2),
+        standing(5, "call", 4),
+        standing(6, "call", 1),
+        standing(7, "call", 2),
+    ]
+    for order in ([*circle, *below], [*below, *circle[::-1]]):
+        (group,) = grouped(order)
+        assert [call.name for call in group.calls] == ["6", "7"]
+        assert {name: [n.name for n in own] for name, own in group.below.items()} == {"4": ["5"]}
+
+
+def test_prompts_of_one_call_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call holds the whole history in one place, which is decoded once for all languages."""
+    read = []
+    whole = spans.exchange_of
+    monkeypatch.setattr(spans, "exchange_of", lambda value: read.append(1) or whole(value))
+    path = tmp_path / "session"
+    path.write_text(as_lines(OPENAI([call(1, [U1, A1] * 100, A2)])))
+    session = read_session(path)
+    read.clear()
+    assert len([*circumstances_of(session)]) == len(session.turns) > 200
+    assert len(read) == 1
 
 
 def test_spans_without_a_call_are_refused(read_text: Callable[[str], Session]) -> None:

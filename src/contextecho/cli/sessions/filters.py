@@ -15,7 +15,7 @@ import click
 import msgspec
 
 if TYPE_CHECKING:
-    from contextecho.sessions import FoundSession
+    from contextecho.sessions import FoundSession, Summary
 
 _DAYS = re.compile(r"(\d{1,5})d")
 _DAY = 86_400.0  # seconds
@@ -51,13 +51,16 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
 
     def admit(self, found: FoundSession) -> bool:
         """Whether a session passes all."""
-        from contextecho.scoring import suitability_of
-
         summary = found.summary
-        models = " ".join(summary.models).casefold()
         return (
             (self.client is None or self.client.casefold() in summary.format.casefold())
-            and (self.model is None or self.model.casefold() in models)
+            and (self.model is None or self.model.casefold() in " ".join(summary.models).casefold())
             and (self.since is None or found.last_used >= self.since)
-            and (self.suits is None or self.suits in suitability_of(summary).suits)
+            and (self.suits is None or self.suits in _suits(summary))
         )
+
+
+def _suits(summary: Summary) -> tuple[str, ...]:
+    from contextecho.scoring import suitability_of
+
+    return suitability_of(summary).suits

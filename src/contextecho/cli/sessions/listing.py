@@ -105,10 +105,9 @@ def command(
 
 def _wrong(paths: Sequence[Path], sessions: Sequence[FoundSession]) -> list[SessionError]:
     """Why files that the user named are not listed."""
-    listed = {session.path.resolve() for session in sessions}
-    reasons = (
-        why_no_session(path) for path in paths if not path.is_dir() and path.resolve() not in listed
-    )
+    files = [path for path in paths if not path.is_dir()]
+    listed = {session.path.resolve() for session in sessions} if files else set[Path]()
+    reasons = (why_no_session(path) for path in files if path.resolve() not in listed)
     return [reason for reason in reasons if reason is not None]
 
 

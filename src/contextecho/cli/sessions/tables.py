@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -54,6 +53,8 @@ def print_sessions(
     if not sys.stdout.isatty():
         print_table(heads, cells)
         return
+    import shutil
+
     for line in _lay_out(heads, cells, right, shutil.get_terminal_size().columns):
         click.echo(line)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,6 +36,9 @@ from contextecho.sessions.model import (
     Turn,
 )
 from contextecho.untrusted import make_visible
+
+MOST_KEPT: Final = 1 << 20
+"""Turns that the compactions of one session keep, counted for each compaction."""
 
 
 class Piece(Struct, gc=False):
@@ -89,6 +93,7 @@ class Conversation:
         self._calls_tool = bytearray()  # by ordinal of the message
         self._undeclared: set[int] = set()  # turns of which the file does not say if they are final
         self._step = self._prompt = self._segment = 0
+        self._may_keep = MOST_KEPT
 
     def say(self, message: Message) -> None:
         """Take in one message; one without pieces is nothing said."""
@@ -130,9 +135,18 @@ class Conversation:
         self._compactions.append(here)
         self._segment += here.kind is not CompactionKind.MICRO
 
-    def keep(self, turns: Sequence[int]) -> None:
-        """Say which turns stayed verbatim after the last compaction."""
-        self._compactions[-1] = replace(self._compactions[-1], kept=tuple(turns))
+    def keep(self, turns: Iterable[int]) -> None:
+        """Say which turns stayed verbatim after the last compaction.
+
+        A file in which every compaction keeps all that was said is no client's; its memory
+        would grow with the square of its size, so that only its first compactions keep any.
+        """
+        kept = tuple(islice(turns, self._may_keep + 1))
+        if len(kept) > self._may_keep:
+            self.tally.add("kept turns, too many to hold", self._compactions[-1].line)
+            self._may_keep, kept = 0, ()
+        self._may_keep -= len(kept)
+        self._compactions[-1] = replace(self._compactions[-1], kept=kept)
 
     def note(self, **facts: Any) -> None:
         """Say more of the last compaction; `facts` are fields of `Compaction`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final
@@ -22,6 +23,7 @@ from contextecho.sessions.finding.roots import is_database
 
 _KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
 _PACKED: Final = (".zst", ".gz")
+_TEXTS: Final = (*_KINDS, *_PACKED)
 _DATABASE: Final = ".db"
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
@@ -132,7 +134,7 @@ def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
 def _entries(folder: str, walked: Walk) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            return sorted(entries, key=attrgetter("name"))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -179,7 +181,7 @@ def _candidate(path: str, status: os.stat_result) -> Candidate:
 
 def _log_ns(path: str) -> int:
     """When a database's log was written, whatever the name; texts have none."""
-    if path.endswith((*_KINDS, *_PACKED)):
+    if path.endswith(_TEXTS):
         return 0  # one look less at each of thousands of files
     with suppress(OSError):
         file = os.path.realpath(path)  # the log lies beside what a link leads to

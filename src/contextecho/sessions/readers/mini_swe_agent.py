@@ -20,7 +20,7 @@ from contextecho.sessions.building.chat_parts import (
     tool_calls,
 )
 from contextecho.sessions.building.conversation import Conversation, Message, Piece
-from contextecho.sessions.building.fields import list_in, object_in, string
+from contextecho.sessions.building.fields import list_in, number_in, object_in, string
 from contextecho.sessions.building.jsontext import json_text
 from contextecho.sessions.building.placed import Document, Placed, PlacedSource
 from contextecho.sessions.building.stamp import Stamp
@@ -209,11 +209,7 @@ def _is_output(message: dict[str, Any]) -> bool:
 
 def _time(message: dict[str, Any]) -> float | None:
     """When it was said; `extra` has seconds since 1970."""
-    found = object_in(message, "extra").get("timestamp")
-    try:
-        return float(found) if isinstance(found, int | float) else None
-    except OverflowError:
-        return None
+    return number_in(message, "extra", "timestamp")
 
 
 def _pieces(message: dict[str, Any]) -> list[Piece]:

@@ -81,9 +81,11 @@ def _grouped(file: BinaryIO, end: int, tally: Tally) -> Iterator[tuple[str, Plac
     names: dict[Any, str] = {}
     are_messages = False
     for found in records_of(file, end, tally):
-        if is_message(found.value):
+        if is_message(found.value) and not names:
             are_messages = True
             yield "1", found
+        elif is_message(found.value):
+            tally.add("message among conversations", found.line)
         elif (call := call_in(found.value)) is None:
             tally.add("not a message", found.line)
         elif are_messages:

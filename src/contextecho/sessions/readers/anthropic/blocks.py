@@ -79,13 +79,14 @@ def _of_model(message: dict[str, Any]) -> Iterator[Piece]:
     kinds = [block.get("type") for block in blocks]
     calls = any(kind in ("tool_use", "mcp_tool_use") for kind in kinds)
     paused = calls or message.get("stop_reason") in ("tool_use", "pause_turn")
-    served = [i for i, kind in enumerate(kinds) if kind in _CALLS or _is_result(kind)]
+    served = (i for i, kind in enumerate(kinds) if kind in _CALLS or _is_result(kind))
+    last_served = max(served, default=-1)
     for place, block in enumerate(blocks):
         text, thought = string(block, "text"), string(block, "thinking")
         if kinds[place] == "thinking" and thought:
             yield Piece(Kind.THINKING, Speaker.MODEL, thought)
         elif kinds[place] == "text" and text and text.strip():
-            final = not paused and place > max(served, default=-1)
+            final = not paused and place > last_served
             yield Piece(Kind.ASSISTANT, Speaker.MODEL, text, final=final)
         elif kinds[place] in _CALLS:
             arguments = compact_json(block.get("input"))

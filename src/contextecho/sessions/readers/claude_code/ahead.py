@@ -24,7 +24,7 @@ import msgspec
 from contextecho.sessions.readers.claude_code.entries import Entry, read_entries
 
 _LEAST_BYTES: Final = 64 << 20  # below, the work is done before a helper pays
-_OWN_SHARE: Final = 0.25  # of the file: the helper's entries must be assembled here too
+_OWN_SHARE: Final = 0.28  # of the file: the helper's entries must be assembled here too
 _BATCH: Final = 256  # entries
 _PATIENCE: Final = 60.0  # seconds without a batch; the slowest line known takes 20
 _LENGTH: Final = Layout("<q")

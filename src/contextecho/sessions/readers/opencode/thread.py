@@ -183,7 +183,7 @@ class Thread:
             return
         kept = range(self._turns_from[first], len(self.conversation.turns))
         turns = self.conversation.turns
-        self.conversation.keep([n for n in kept if turns[n].kind is not Kind.SUMMARY])
+        self.conversation.keep(n for n in kept if turns[n].kind is not Kind.SUMMARY)
 
     def _give_up_request(self) -> None:
         """A compaction that was asked for gave no summary."""

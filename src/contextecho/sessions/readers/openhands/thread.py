@@ -99,9 +99,8 @@ class Thread:
             return
         for id in [id for id in self._turns_of if is_forgotten(id)]:
             del self._turns_of[id]
-        kept = [turn for turns in self._turns_of.values() for turn in turns]
         self.conversation.compact(placed.line, trigger=self.trigger)
-        self.conversation.keep(kept)
+        self.conversation.keep(turn for turns in self._turns_of.values() for turn in turns)
         self.trigger = None
         if summary.text.strip():
             time = self._time(placed)

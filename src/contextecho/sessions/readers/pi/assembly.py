@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice, takewhile
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from contextecho.sessions.building.chat_parts import blocks_of
 from contextecho.sessions.building.conversation import Conversation, Message
-from contextecho.sessions.building.fields import instant, string
+from contextecho.sessions.building.fields import instant, integer_in, string
 from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import CompactionKind, Kind
 from contextecho.sessions.readers.pi.entries import (
@@ -38,8 +39,10 @@ class Assembly:
         self.header: dict[str, Any] = {}
         self._conversation = conversation
         self._tree = tree
-        self._entries: list[range] = []  # turns of each entry that a compaction can keep
-        self._turns_of: dict[str, range] = {}  # the same, of the entries that have an id
+        self._first_turns = array("I")  # of each entry
+        self._turns_of: dict[str, range] = {}  # all, of the entries that have an id
+        self._keepable = array("I")  # turns of the active branch, but for compactions' summaries
+        self._said = array("I")  # the first of them of each entry
 
     def add(self, found: Placed) -> None:
         """Take in one entry; every entry is turns, a compaction, or counted."""
@@ -62,10 +65,17 @@ class Assembly:
             self._say(found)
         else:
             tally.add(_LEFT_OUT.get(str(kind), f"unknown record type: {kind}"), found.line)
-        turns = range(first, len(self._conversation.turns))
-        self._entries.append(turns)
-        if isinstance(id, str) and kind != "session":
-            self._turns_of[id] = turns
+        self._remember(first, id if isinstance(id, str) and kind != "session" else None)
+
+    def _remember(self, first: int, id: str | None) -> None:
+        """Which turns an entry is, for compactions that keep them."""
+        end = len(self._conversation.turns)
+        self._first_turns.append(first)
+        if id is not None:
+            self._turns_of[id] = range(first, end)
+        if first < end and self._tree.is_active(id):
+            self._keepable.extend(range(first, end))
+            self._said.append(first)
 
     def _say(self, found: Placed) -> None:
         entry = found.value
@@ -112,39 +122,34 @@ class Assembly:
             conversation.tally.add("compaction of an abandoned branch", found.line)
             self._say(found)
             return
-        before = entry.get("tokensBefore")
-        tokens = before if isinstance(before, int) else None
-        conversation.compact(found.line, tokens_before=tokens)
+        conversation.compact(found.line, tokens_before=integer_in(entry, "tokensBefore"))
         conversation.keep(self._kept(found))
         self._say(found)
 
-    def _kept(self, found: Placed) -> list[int]:
+    def _kept(self, found: Placed) -> Iterable[int]:
         """The turns that stayed verbatim, by the number or the id of the first such entry."""
         entry, id = found.value, string(found.value, "id")
-        index, first, tail = (
-            entry.get(key) for key in ("firstKeptEntryIndex", "firstKeptEntryId", "retainedTail")
-        )
-        if isinstance(index, int) and 0 <= index <= len(self._entries):
-            return [turn for turns in self._entries[index:] for turn in turns]
-        above = self._tree.above(id)
+        index = integer_in(entry, "firstKeptEntryIndex")
+        first, tail = entry.get("firstKeptEntryId"), entry.get("retainedTail")
+        if index is not None and 0 <= index <= len(self._first_turns):
+            return self._from(self._first_turns[index]) if index < len(self._first_turns) else ()
         if isinstance(tail, list):
-            said = islice((one for one in above if self._turns_of.get(one)), len(tail))
-            return self._turns([*said])
+            return self._from(self._said[-len(tail) :][0]) if tail and self._said else ()
         if isinstance(first, str) and self._tree.is_above(first, id):
-            return self._turns([*takewhile(lambda one: one != first, above), first])
+            return self._from(self._turns_of[first].start) if first in self._turns_of else ()
         if first != id or first is None:
             self._conversation.tally.add("kept messages not found", found.line)
-        return []
+        return ()
 
-    def _turns(self, entries: Sequence[str]) -> list[int]:
-        """The turns of these entries, of which the last stands first in the file."""
-        return [turn for one in reversed(entries) for turn in self._turns_of.get(one, ())]
+    def _from(self, turn: int) -> Iterator[int]:
+        """The turns that can be kept, from this one on, one by one: they may be too many."""
+        places = range(bisect_left(self._keepable, turn), len(self._keepable))
+        return (self._keepable[place] for place in places)
 
     def _edit(self, found: Placed) -> None:
         """An extension took an earlier entry out of the context, or put other text for it."""
-        turns = [
-            self._conversation.turns[i] for i in self._turns_of.get(found.value.get("targetId"), ())
-        ]
+        target = self._turns_of.get(string(found.value, "targetId") or "", range(0))
+        turns = self._conversation.turns[target.start : target[:1].stop]  # a result is alone
         cleared = tuple(t.call_id for t in turns if t.kind is Kind.TOOL_RESULT and t.call_id)
         if cleared and self._tree.is_active(string(found.value, "id")):
             kind = CompactionKind.MICRO

@@ -7,7 +7,6 @@ hold (its line is broken) is replaced by the entry before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -33,11 +32,6 @@ class Tree:
     def is_active(self, id: str | None) -> bool:
         """Whether the entry is on the branch that the session ends in."""
         return id not in self._parents or id in self._active
-
-    def above(self, id: str | None) -> Iterator[str]:
-        """The entries from the parent of this active one up to the root, the nearest first."""
-        here = self._active.get(id, len(self._way))
-        return (self._way[place] for place in range(here + 1, len(self._way)))
 
     def is_above(self, above: str, id: str | None) -> bool:
         """Whether the first of these entries is above the second, which is active."""

@@ -161,7 +161,7 @@ def _look_at(data: bytes) -> tuple[bool, str | None]:
     """Whether a record holds a conversation, and its id if that can be a name."""
     try:
         row = _decode_row(data)
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # also of bytes that are no text
         return bool(_LIST.search(data) or _TEXT.search(data)), None
     lists = bytes(row.conversations).startswith(b"[")
     marked = bytes(row.text).startswith(f'"{_MARK}'.encode())

@@ -7,7 +7,7 @@ main thread is made of the calls that stand below the fewest agents and tools.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -15,6 +15,16 @@ from contextecho.sessions.readers.spans.nodes import Node
 
 _OWNERS: Final = ("agent", "tool")
 _Key = tuple[str, str]  # of a span: its trace and its id
+
+
+class Above(NamedTuple):
+    """How many agents and tools stand above a span, and the nearest of them."""
+
+    owners: int
+    nearest: Node | None
+
+
+_NOTHING: Final = Above(0, None)
 
 
 class Group(Struct, gc=False):
@@ -36,41 +46,59 @@ def grouped(nodes: Sequence[Node]) -> list[Group]:
     for node in nodes:
         talk = node.conversation or talks.get(node.trace, node.trace)
         by_talk.setdefault(talk, []).append(node)
-    owners = _owners(nodes)
     called = {talk: own for talk, own in by_talk.items() if any(n.work == "call" for n in own)}
+    owners = _owners(nodes)
     return [_group(talk, own, owners) for talk, own in called.items()]
 
 
-def _group(id: str, nodes: Iterable[Node], owners: dict[_Key, list[Node]]) -> Group:
+def _group(id: str, nodes: Iterable[Node], owners: dict[_Key, Above]) -> Group:
     ordered = sorted(nodes, key=lambda node: node.begin or 0.0)
-    calls = [node for node in ordered if node.work == "call"]
-    fewest = min(len(owners[_key(node)]) for node in calls)
+    calls = [(node, owners.get(_above(node), _NOTHING)) for node in ordered if node.work == "call"]
+    fewest = min(above.owners for _, above in calls)
     below: dict[str, list[Node]] = {}
-    for node in calls:
-        above = owners[_key(node)]
-        if len(above) > fewest:
-            below.setdefault(above[0].name or above[0].id, []).append(node)
-    main = [node for node in calls if len(owners[_key(node)]) == fewest]
+    for node, above in calls:
+        if above.nearest is not None and above.owners > fewest:
+            below.setdefault(above.nearest.name or above.nearest.id, []).append(node)
+    main = [node for node, above in calls if above.owners == fewest]
     return Group(id, main, [node for node in ordered if node.work != "call"], below)
 
 
-def _owners(nodes: Sequence[Node]) -> dict[_Key, list[Node]]:
-    """The agents and tools above each call, the nearest first."""
+def _owners(nodes: Sequence[Node]) -> dict[_Key, Above]:
+    """The agents and tools at each span and above; of a circle, all that are in it.
+
+    Each span is passed once, however deep they stand.
+    """
     by_id = {_key(node): node for node in nodes}
-    return {_key(node): _above(node, by_id) for node in nodes if node.work == "call"}
+    found: dict[_Key, Above] = {}
+    for key in by_id:
+        way: dict[_Key, Node] = {}
+        while key in by_id and key not in way and key not in found:
+            way[key] = by_id[key]
+            key = _above(by_id[key])
+        if key in way:
+            found |= _in_circle([*way.values()][[*way].index(key) :])
+        above = found.get(key, _NOTHING)
+        for here, node in reversed(way.items()):
+            if here not in found:
+                found[here] = Above(above.owners + 1, node) if node.work in _OWNERS else above
+            above = found[here]
+    return found
 
 
-def _above(node: Node, by_id: dict[_Key, Node]) -> list[Node]:
-    """The agents and tools above a span; a circle ends where it closes."""
-    found, seen = [], {_key(node)}
-    here = by_id.get((node.trace, node.parent or ""))
-    while here is not None and _key(here) not in seen:
-        seen.add(_key(here))
-        if here.work in _OWNERS:
-            found.append(here)
-        here = by_id.get((here.trace, here.parent or ""))
+def _in_circle(circle: Sequence[Node]) -> dict[_Key, Above]:
+    """The same for spans of which each has the next above it, and the last the first."""
+    owners = [node for node in circle if node.work in _OWNERS]
+    nearest = owners[0] if owners else None
+    found = {}
+    for node in reversed(circle):
+        nearest = node if node.work in _OWNERS else nearest
+        found[_key(node)] = Above(len(owners), nearest)
     return found
 
 
 def _key(node: Node) -> _Key:
     return node.trace, node.id
+
+
+def _above(node: Node) -> _Key:
+    return node.trace, node.parent or ""

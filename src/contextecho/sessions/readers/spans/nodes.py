@@ -6,6 +6,7 @@ something else; how many agents and tools a call stands below says whose call it
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, Final
 
 from msgspec import Struct
@@ -144,7 +145,7 @@ def _time(value: dict[str, Any], nanoseconds: str, key: str) -> float | None:
             return instant(number)
         for _ in range(3):  # milli-, micro-, nanoseconds
             number = number / 1e3 if abs(number) > _LATEST else number
-        return float(number)
+        return float(number) if isfinite(number) else None
     except (TypeError, ValueError, OverflowError):
         return None
 
