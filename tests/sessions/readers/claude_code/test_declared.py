@@ -9,6 +9,7 @@ import pytest
 
 from contextecho.sessions import Session, read_session
 from sessions.claude_code_lines import assistant, queue, record, user
+from sessions.looking import counts
 
 
 def modes(session: Session) -> list[str | None]:
@@ -51,6 +52,59 @@ def test_a_mode_holds_until_the_next_whichever_record_says_it(read) -> None:
         "bypassPermissions",
         "bypassPermissions",
     ]
+
+
+def test_a_mode_that_the_client_notes_again_is_no_news(read) -> None:
+    kept = meta("permission-mode", permissionMode="auto")
+    session = read(
+        kept,
+        user("a", permissionMode="auto"),
+        assistant("b"),
+        user("c", permissionMode="default"),  # resumed without a terminal, in another mode
+        kept,
+        assistant("d"),
+        meta("permission-mode", permissionMode="plan"),  # turned on while the model worked
+        assistant("e"),
+    )
+    assert modes(session) == ["auto", "auto", "default", "default", "plan"]
+
+
+def shape(system: Any, **fields: Any) -> dict[str, Any]:
+    return meta("api-request-shape", shapeHash="h", shape={"system": system, "tools": []}, **fields)
+
+
+def test_the_system_prompt_is_the_first_that_was_sent(read) -> None:
+    blocks = [{"type": "text", "text": "You are A."}, {"type": "text", "text": "Be brief."}]
+    session = read(
+        user("a"),
+        attached("prompt_snapshot", systemPrompt=["Be brief."]),
+        shape(blocks, timestamp="2026-01-01T00:00:00Z"),
+        meta("api-request-blob", hash="b", message={"role": "user", "content": "a"}),
+        meta("api-request", id="r", shapeHash="h", params={"model": "claude-x"}),
+        meta("tools-used", tools=["Bash"]),
+        assistant("b"),
+        shape("You are B."),
+    )
+    assert session.system == "You are A.\n\nBe brief."
+    assert (session.prompts, session.steps, session.row_turns) == (1, 1, 2)
+    assert counts(session) == {"attachment": 1, "client metadata": 5}
+
+
+def test_a_branched_session_names_the_one_it_was_copied_from(read) -> None:
+    copied = {"sessionId": "s0", "messageUuid": "x"}
+    session = read(user("a", forkedFrom=copied), assistant("b", forkedFrom=copied), user("c"))
+    assert session.forked_from == "s0"
+    assert (session.prompts, session.steps) == (2, 1)
+    assert read(user("a", forkedFrom="odd"), assistant("b")).forked_from is None
+
+
+@pytest.mark.parametrize(
+    ("given", "system"),
+    [(["Be brief.", "Be kind."], "Be brief.\n\nBe kind."), ([], None), (None, None), ([1], None)],
+)
+def test_a_snapshot_tells_the_system_prompt_where_no_request_does(read, given, system) -> None:
+    snapshot = attached("prompt_snapshot", systemPrompt=given)
+    assert read(user("a"), snapshot, assistant("b")).system == system
 
 
 def test_plan_mode_begins_and_ends_where_the_client_says_so(read) -> None:

@@ -206,6 +206,25 @@ def test_the_note_beside_an_agents_file_names_call_and_kind(tmp_path: Path) -> N
     assert links(read_session(path)) == [("a1", "t9", "mine"), ("a2", None, "worker")]
 
 
+def test_what_the_client_notes_of_requests_is_no_record_of_an_agent(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("go"), assistant(task("t1", "look")), assistant("ok")])
+    note = {"sessionId": "s1", "agentId": "a1"}
+    blob = {"role": "user", "content": "look"}
+    agent_file(
+        tmp_path / "s1" / "subagents",
+        "a1",
+        aside("user", "look", "a1"),
+        {"type": "api-request-shape", "shape": {"system": "You are an agent."}, **note},
+        {"type": "api-request-blob", "message": blob, **note},
+        {"type": "api-request", "params": {"model": "claude-x"}, **note},
+        aside("assistant", "seen", "a1"),
+    )
+    session = read_session(path)
+    (agent,) = agents(session)
+    assert (agent.records, agent.call_id) == (2, "t1")
+    assert session.system is None
+
+
 def test_a_side_question_is_kept_apart_and_bears_the_clients_name_for_it(tmp_path: Path) -> None:
     """`/btw` replays the main thread under its message ids, in a file of its own."""
     path = write(tmp_path, [user("go"), assistant("answer", id="m1")])

@@ -190,6 +190,44 @@ def test_only_messages_without_a_tool_call_are_final(read) -> None:
     assert said == [("commentary", False), ("answer", True)]
 
 
+def test_a_result_that_is_written_again_is_read_once(read) -> None:
+    refused = "The user doesn't want to proceed with this tool use. the user said:\nleave it"
+    asked, answered = assistant(call(), id="m"), user([result(refused, is_error=True)])
+    session = read(
+        user("a"),
+        asked,
+        answered,
+        asked | {"uuid": "again-1"},  # 1.0.60 writes all anew for each message of a stream
+        answered | {"uuid": "again-2", "parentUuid": "again-1"},
+        user("b", parentUuid="again-2"),
+        assistant("c"),
+    )
+    assert texts(session) == ["a", "{}", refused, "leave it", "b", "c"]
+    assert (session.prompts, session.steps) == (3, 2)
+    assert counts(session) == {"repeated content block": 1, "repeated record": 1}
+
+
+def test_a_tool_that_the_provider_ran_is_a_call_with_its_result(read) -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1"}
+    session = read(
+        user("a"),
+        assistant(search, id="m"),
+        assistant(found | {"content": [{"type": "web_search_result", "url": "u"}]}, id="m"),
+        assistant("found it", id="m"),
+    )
+    _, call_turn, result_turn, answer = session.turns
+    assert (call_turn.kind, call_turn.tool, call_turn.call_id) == (
+        Kind.TOOL_CALL,
+        "web_search",
+        "s1",
+    )
+    assert (result_turn.kind, result_turn.speaker) == (Kind.TOOL_RESULT, Speaker.TOOL)
+    assert (result_turn.tool, result_turn.call_id, result_turn.model) == ("web_search", "s1", None)
+    assert (session.text(answer), answer.message) == ("found it", call_turn.message)
+    assert (session.steps, session.skipped) == (1, ())
+
+
 def test_synthetic_texts_api_errors_and_blanks_are_no_steps(read) -> None:
     session = read(
         user("a"),

@@ -82,6 +82,8 @@ def _read(path: Path, *, helped: bool) -> Session:
         versions=tuple(assembly.versions),
         source=ClaudeCodeSource(path, stamp, line_offsets),
         cwd=assembly.cwd,
+        system=assembly.declared.system,
+        forked_from=assembly.declared.forked_from,
     )
 
 

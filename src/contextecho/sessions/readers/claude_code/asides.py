@@ -1,4 +1,4 @@
-"""What a record says beside the conversation: sub-agents it starts or reports, modes it declares.
+"""What a record says beside the conversation: sub-agents, modes it declares, the system prompt.
 
 The one thing to know: nearly every record says nothing of the kind, and then it has no `Aside`
 at all, so that the rest costs nothing. What an aside means for the session is decided from
@@ -16,14 +16,18 @@ from msgspec import Struct
 
 from contextecho.sessions.model import RESULT
 from contextecho.sessions.readers.claude_code.parts import Part
-from contextecho.sessions.readers.claude_code.records import Progress, Record
+from contextecho.sessions.readers.claude_code.records import Progress, Record, texts_of
 
 AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
 PERMISSION: Final = "permission"  # keys of `Aside.declares`
+KEPT: Final = "kept"  # the permission that the client notes for a resume, again and again
 PLAN: Final = "plan"
 MODE: Final = "mode"
 AGENT: Final = "agent"
 STYLE: Final = "style"
+REQUESTED: Final = "requested"  # the system prompt, as it was sent
+FORKED: Final = "forked"  # from which session
+SNAPSHOT: Final = "snapshot"  # the system prompt, as the client composed it
 
 _PLAN_MARKS: Final = {"plan_mode": "on", "plan_mode_exit": "off"}
 _AGENT_ID = re.compile(r"\bagentId: ([\w-]+)")
@@ -127,6 +131,8 @@ def _declared_by_user(record: Record, parts: Sequence[Part]) -> dict[str, str]:
     declares = {}
     if record.permission_mode:
         declares[PERMISSION] = record.permission_mode
+    if record.forked_from is not None and record.forked_from.session_id:
+        declares[FORKED] = record.forked_from.session_id
     for part in parts:
         if part.text.startswith("<local-command-stdout>") and (
             style := _STYLE_SET.search(part.text)
@@ -138,15 +144,23 @@ def _declared_by_user(record: Record, parts: Sequence[Part]) -> dict[str, str]:
 def _declared(record: Record) -> dict[str, str]:
     match record.type:
         case "permission-mode" if record.permission_mode:
-            return {PERMISSION: record.permission_mode}
+            return {KEPT: record.permission_mode}
         case "mode" if record.mode:
             return {MODE: record.mode}
         case "agent-setting" if record.agent_setting:
             return {AGENT: record.agent_setting}
+        case "api-request-shape" if record.shape is not None:
+            return _named(REQUESTED, texts_of(record.shape.system))
         case "attachment" if record.attachment is not None:
             attachment = record.attachment
             if attachment.type == "output_style" and attachment.style:
                 return {STYLE: attachment.style}
             if mark := _PLAN_MARKS.get(attachment.type):
                 return {PLAN: mark}
+            if attachment.type == "prompt_snapshot":
+                return _named(SNAPSHOT, attachment.system_prompt or [])
     return {}
+
+
+def _named(key: str, texts: Sequence[str]) -> dict[str, str]:
+    return {key: "\n\n".join(texts)} if texts else {}

@@ -38,6 +38,7 @@ from contextecho.sessions.readers.claude_code.removal import Removal
 from contextecho.sessions.readers.claude_code.sidechains import Sidechains
 
 WITHDRAWN: Final = "answer that the client withdrew"
+_ANSWERED: Final = ("", None)  # stands for a call whose result has come
 
 
 class Assembly:
@@ -57,16 +58,16 @@ class Assembly:
         self._tally = tally
         self._branches = Branches()
         self._queue = MessageQueue()
-        self._declared = Declared()
-        self._mode = self._declared.mode
-        self._personality = self._declared.personality
+        self.declared = Declared()
+        self._mode = self.declared.mode
+        self._personality = self.declared.personality
         # session id -> message id -> ordinal
         self._ordinal_of: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._calls_tool = bytearray()  # by ordinal of the message
         self._broken_off: set[int] = set()  # ordinals of messages
         self._withdrawn: dict[str, None] = {}  # uuids of records
         self._said: set[int] = set()  # hashes of the parts of joined messages
-        self._open_calls: dict[str, tuple[str, str | None]] = {}  # no result yet: id, tool
+        self._calls: dict[str, tuple[str, str | None]] = {}  # id, tool; or `_ANSWERED`
         self._step = self._prompt = 0
 
     def add(self, entry: Entry) -> None:
@@ -88,8 +89,8 @@ class Assembly:
             return
         if entry.aside is not None:
             self.sidechains.linked(entry.aside)
-            self._declared.take(entry.aside)
-            self._mode, self._personality = self._declared.mode, self._declared.personality
+            self.declared.take(entry.aside)
+            self._mode, self._personality = self.declared.mode, self.declared.personality
         if kind == "assistant" or kind == "user":
             self._add_message(entry)
         elif kind == "queue-operation":
@@ -184,14 +185,21 @@ class Assembly:
             if part.kind is CALL:
                 self._calls_tool[ordinal] = 1
                 if part.call_id:
-                    self._open_calls[part.call_id] = part.call_id, part.tool
+                    self._calls[part.call_id] = part.call_id, part.tool
             wrote = part.model
             wrote = self.models.setdefault(wrote, wrote) if wrote else model
+            if part.kind is RESULT:  # of a tool that the provider ran
+                self._link(part)
+                wrote = None
             span = Span(entry.offset, entry.length, number)
             self._append(entry, part, span, ordinal, wrote)
 
     def _add_user(self, entry: Entry) -> None:
         parts = entry.parts
+        if parts[0].kind is RESULT and self._calls.get(parts[0].call_id or "") is _ANSWERED:
+            self._branches.add_other(entry.uuid, entry.parent_uuid)
+            self._tally.add("repeated record", entry.line)
+            return
         numbers: Iterable[int] = range(len(parts))
         if len(parts) > 1:
             numbers = [number for number in numbers if not self._is_printed(parts, number)]
@@ -207,8 +215,7 @@ class Assembly:
         for number in numbers:
             part = parts[number]
             if part.kind is RESULT:
-                if part.call_id and (call := self._open_calls.pop(part.call_id, None)):
-                    part.call_id, part.tool = call  # one string for call and result
+                self._link(part)
             elif part.kind is USER:
                 self._queue.appeared(part.text)
             elif not summarised:
@@ -217,6 +224,12 @@ class Assembly:
             span = Span(entry.offset, entry.length, number)
             self._append(entry, part, span, ordinal, None)
 
+    def _link(self, result: Part) -> None:
+        """Give a result the name of the tool that its call names."""
+        if result.call_id and (call := self._calls.get(result.call_id)):
+            self._calls[result.call_id] = _ANSWERED
+            result.call_id, result.tool = call  # one string for call and result
+
     def _is_printed(self, parts: Sequence[Part], number: int) -> bool:
         """Whether these words in a result are no human's: another tool than the one that asks."""
         words = parts[number]
@@ -224,7 +237,7 @@ class Assembly:
             return False
         asked, words.tool = words.tool, None
         answered = parts[number - 1].call_id or ""  # a call that has no other result yet
-        return self._open_calls.get(answered, ("", None))[1] != asked
+        return self._calls.get(answered, _ANSWERED)[1] != asked
 
     def _add_queue_operation(self, entry: Entry) -> None:
         match entry.operation:

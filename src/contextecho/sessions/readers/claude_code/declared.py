@@ -1,7 +1,8 @@
-"""The mode and the personality that the client last declared.
+"""The mode and the personality that the client last declared; system prompt and origin.
 
 The one thing to know: nothing is guessed. Before the first declaration both are None, and what
-was declared holds from its record on, until the next.
+was declared holds from its record on, until the next. Of system prompts and of the sessions
+that this one was copied from, the first is kept.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from typing import Final
 
 from contextecho.sessions.readers.claude_code.asides import (
     AGENT,
+    FORKED,
+    KEPT,
     MODE,
     PERMISSION,
     PLAN,
+    REQUESTED,
+    SNAPSHOT,
     STYLE,
     Aside,
 )
@@ -29,12 +34,27 @@ class Declared:
         self.mode: str | None = None
         self.personality: str | None = None
         self._said: dict[str, str] = {}
+        self._first: dict[str, str] = {}
         self._permission_outside_plan: str | None = None
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt, as it was sent if the file says that."""
+        return self._first.get(REQUESTED) or self._first.get(SNAPSHOT)
+
+    @property
+    def forked_from(self) -> str | None:
+        """The session that this one was copied from."""
+        return self._first.get(FORKED)
 
     def take(self, aside: Aside) -> None:
         """Take in what a record declares."""
         said = self._said
+        kept = said.get(KEPT)
         said |= aside.declares
+        if said.get(KEPT) != kept:  # the same again is no news: it may be a former run's
+            said[PERMISSION] = said[KEPT]
+        self._first = aside.declares | self._first
         if said.pop(PLAN, None) is not None:
             self._turn_plan(on=aside.declares[PLAN] == "on")
         if said.get(PERMISSION, _PLANNING) != _PLANNING:

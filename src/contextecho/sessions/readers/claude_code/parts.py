@@ -41,7 +41,6 @@ NOTHING_SAID: Final = hash("")
 
 _HEAD: Final = 64  # bytes of a result that show whether it must be decoded
 _PICTURES: Final = frozenset({"image", "document"})
-_NO_MESSAGES: Final = frozenset({"queue-operation", "attachment"})  # whatever else they hold
 _SILENT: Final = frozenset({"tool_reference"})  # known, and no part of what is said
 
 
@@ -81,7 +80,7 @@ def parts_of(record: Record, unknown: list[str] | None = None) -> list[Part]:
     if message is not None and message.content is not None:
         if record.type == "assistant":
             return _assistant_parts(message.content, notes)
-        if record.type not in _NO_MESSAGES:
+        if record.type == "user":
             return _user_parts(record, message.content, notes)
     if record.type == "queue-operation":
         return _said_text(record, _queued_text(record))
@@ -92,7 +91,7 @@ def _assistant_parts(content: str | list[Block], unknown: list[str]) -> list[Par
     parts = []
     for block in _blocks(content):
         match block.type:
-            case "tool_use":
+            case "tool_use" | "server_tool_use" | "mcp_tool_use":
                 id, written = block.id, memoryview(block.input)
                 said = hash(id or "")
                 parts.append(
@@ -108,6 +107,10 @@ def _assistant_parts(content: str | list[Block], unknown: list[str]) -> list[Par
             case "fallback":  # another model goes on; what was said so far was said by this one
                 for part in parts:
                     part.model = part.model or (block.before.model if block.before else None)
+            case _ if block.tool_use_id:  # the result of a tool that the provider ran
+                result = _result(block)[0]
+                result.said = hash((RESULT, block.tool_use_id))  # not what stands for its call
+                parts.append(result)
             case other if other not in _SILENT:
                 unknown.append(other)
     return parts

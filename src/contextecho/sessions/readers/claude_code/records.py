@@ -92,6 +92,19 @@ class Attachment(Struct, gc=False, rename="camel"):
     origin: Origin | None = None
     is_meta: bool | None = None
     style: str | None = None  # of an output style
+    system_prompt: list[str] | None = None  # of a snapshot of the prompt
+
+
+class Shape(Struct, gc=False):
+    """What the requests to the model have in common; the tools are not looked at."""
+
+    system: str | list[Block] | None = None
+
+
+class Forked(Struct, gc=False, rename="camel"):
+    """Where a record was copied from when the session branched."""
+
+    session_id: str | None = None
 
 
 class Carried(Struct, gc=False):
@@ -147,6 +160,8 @@ class Record(Struct, gc=False, rename="camel"):
     permission_mode: str | None = None
     mode: str | None = None
     agent_setting: str | None = None
+    shape: Shape | None = None
+    forked_from: Forked | None = None
     operation: str | None = None  # of a queue operation
     content: Raw = NOTHING  # of a queue operation: what was typed
 
@@ -154,11 +169,17 @@ class Record(Struct, gc=False, rename="camel"):
 CONVERSATION: Final = frozenset({"user", "assistant"})
 METADATA: Final = frozenset(
     {
-        *("agent-color", "agent-name", "agent-setting", "ai-title", "atis-latch"),
-        *("bridge-session", "continued-in", "cost-state", "custom-title", "file-history-delta"),
-        *("file-history-snapshot", "frame-link", "history-suppression", "last-prompt", "mode"),
-        *("permission-mode", "pr-link", "relocated", "result", "started", "summary"),
-        *("task-summary", "worktree-state"),
+        *("agent-color", "agent-name", "agent-setting", "ai-title", "api-request"),
+        *("api-request-blob", "api-request-resumed", "api-request-shape"),
+        *("artifact-autoreact-ledger", "artifact-comment-monitor", "atis-latch"),
+        *("attribution-snapshot", "bridge-session", "content-replacement", "continued-in"),
+        *("cost-state", "custom-title", "data-flow-incomplete", "data-flow-records"),
+        *("derived-from", "dev-mods", "ended-by-model", "file-history-delta"),
+        *("file-history-snapshot", "fork-context-ref", "frame-link", "history-suppression"),
+        *("host-row", "hybrid-organization", "isolation-latch", "last-prompt", "memory-mode"),
+        *("mode", "observer-ref", "permission-mode", "pr-link", "relocated", "repl-mode"),
+        *("result", "resume-head-vouch", "session-owner", "started", "summary", "tag"),
+        *("task-summary", "tools-used", "worktree-state"),
     }
 )
 KNOWN: Final = CONVERSATION | METADATA | {"system", "progress", "attachment", "queue-operation"}
@@ -187,9 +208,14 @@ def decode_blocks(data: Raw) -> list[Block]:
 def text_in(message: Message | None) -> str:
     """The texts of a message, line by line."""
     content = message.content if message is not None else None
+    return content if isinstance(content, str) else "\n".join(texts_of(content))
+
+
+def texts_of(content: str | list[Block] | None) -> list[str]:
+    """The texts of content, one for each block that is one."""
     if isinstance(content, str):
-        return content
-    return "\n".join(block.text for block in content or () if block.type == "text" and block.text)
+        return [content]
+    return [block.text for block in content or () if block.type == "text" and block.text]
 
 
 def is_record(value: Any) -> bool:

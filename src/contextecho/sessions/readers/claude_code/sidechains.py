@@ -22,7 +22,12 @@ from msgspec import Struct
 from contextecho.sessions.model import Sidechain
 from contextecho.sessions.readers.claude_code.asides import Aside, Started, asked
 from contextecho.sessions.readers.claude_code.entries import Entry
-from contextecho.sessions.readers.claude_code.records import Record, decode_record, text_in
+from contextecho.sessions.readers.claude_code.records import (
+    METADATA,
+    Record,
+    decode_record,
+    text_in,
+)
 
 # "aside_question-c5e5c961a7749e08": the client's own helpers bear their kind in their id.
 _CLIENTS_OWN = re.compile(r"a([a-z_]+)-[0-9a-f]+")
@@ -139,6 +144,7 @@ class _Message(Struct):
 
 
 class _Line(Struct, rename="camel"):
+    type: str = ""
     uuid: str | None = None
     session_id: str | None = None
     agent_id: str | None = None
@@ -195,6 +201,8 @@ def _read(path: Path, sessions: set[str] | None) -> tuple[str, _Met] | None:
         with path.open("rb") as file:
             for data in file:
                 line = _line(data)
+                if line.type in METADATA:
+                    continue
                 if met.records == 0:
                     if sessions is not None and line.session_id not in sessions:
                         return None

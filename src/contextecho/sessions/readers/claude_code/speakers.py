@@ -9,7 +9,8 @@ Decisions, where one could choose otherwise:
 - a custom command or skill ("/review 14") is the human's act and counts as a
   prompt, its text being the command and its arguments; the expanded body that
   follows is the client's. A built-in ("/clear") never reaches the model: client.
-- a shell line typed behind `!` is run by the client and not said to the model: client.
+- a shell line typed behind `!` is run by the client and not said to the model, even where
+  the model then answers to what it printed: client.
 - "Implement the following plan" is written by the client after plan mode: client.
 - a choice or remark given to a question of the model is the human's, and a prompt.
 """
@@ -36,7 +37,8 @@ _COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _CLIENT_TEXT = re.compile(
     r"""(?:
-        \[Request\ interrupted\ by\ user (?:\ for\ tool\ use)? \]
+        \[Request\ interrupted(?:\ by\ user (?:\ for\ tool\ use)? \] | :\ the\ session\ ended)
+      | \[This\ turn\ ended\ before\ it\ finished\.\]
       | Caveat:\ The\ messages\ below\ were\ generated\ by\ the\ user\ while\ running\ local
       | <(?:local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr)
           |task-notification|teammate-message|cross-session-message|user-prompt-submit-hook
@@ -61,9 +63,13 @@ _REJECTION_NOTE = re.compile(
     r"\s*Note: The user's next message may contain a correction.*", re.DOTALL
 )
 _CLARIFY = "The user wants to clarify these questions."  # the client's words, not the human's
-_ANSWERED = ("User has answered your questions:", "Your questions have been answered:")
+_ANSWERED = (
+    "User has answered your questions:",
+    "Your questions have been answered:",
+    "The user answered:",  # where one answer at least was none of those offered
+)
 _MARKS: Final = tuple(b'"' + mark[:8].encode() for mark in (_REJECTION, *_ANSWERED))
-_ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now)', re.DOTALL)
+_ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now|\. Read the ans)', re.DOTALL)
 
 
 def speak(record: Record, text: str) -> tuple[Speaker, str]:
