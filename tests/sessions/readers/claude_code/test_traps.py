@@ -394,3 +394,15 @@ def test_records_glued_behind_letters_of_several_bytes_are_found_by_their_bytes(
     glued = line(first).rstrip() + b"7" + line(second).rstrip() + b'{"cut": "\xff'
     session = read(glued + line(user("last")), assistant("ok"))
     assert texts(session) == ["gr\u00fc\u00df dich \U0001f600", "\u65e5\u672c", "last", "ok"]
+
+
+def test_what_stands_beside_a_result_that_is_written_again_is_not_lost(read) -> None:
+    session = read(
+        user("a"),
+        assistant(call(), id="m"),
+        user([result("r")], uuid="one"),
+        user([result("r"), {"type": "text", "text": "typed meanwhile"}], uuid="two"),
+        assistant("b", id="n"),
+    )
+    human = [session.text(turn) for turn in session.turns if turn.speaker is Speaker.HUMAN]
+    assert human == ["a", "typed meanwhile"]

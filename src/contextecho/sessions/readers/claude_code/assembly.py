@@ -196,7 +196,9 @@ class Assembly:
 
     def _add_user(self, entry: Entry) -> None:
         parts = entry.parts
-        if parts[0].kind is RESULT and self._calls.get(parts[0].call_id or "") is _ANSWERED:
+        if self._is_answered(parts[0]) and all(
+            part.quoted or self._is_answered(part) for part in parts
+        ):
             self._branches.add_other(entry.uuid, entry.parent_uuid)
             self._tally.add("repeated record", entry.line)
             return
@@ -223,6 +225,10 @@ class Assembly:
                 summarised = True
             span = Span(entry.offset, entry.length, number)
             self._append(entry, part, span, ordinal, None)
+
+    def _is_answered(self, part: Part) -> bool:
+        """Whether this is a further result of a call that has one."""
+        return part.kind is RESULT and self._calls.get(part.call_id or "") is _ANSWERED
 
     def _link(self, result: Part) -> None:
         """Give a result the name of the tool that its call names."""
