@@ -107,7 +107,7 @@ def test_list_without_sessions_is_a_usage_error_in_one_line(
     assert out == ""
     assert err.count("\n") == 1
     assert "no sessions found" in err
-    assert "contextecho scan PATH" in err
+    assert f"(contextecho scan {tmp_path} says why)" in err
 
 
 def test_list_warns_that_the_client_deletes_sessions(
