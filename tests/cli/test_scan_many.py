@@ -170,6 +170,21 @@ def test_a_missing_file_among_others_is_named_and_stops_nothing(
     ]
 
 
+def test_an_id_that_no_session_has_is_named_and_stops_nothing(
+    capsys: pytest.CaptureFixture[str], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tree))
+    reason = "no such path, and no session with such an id"
+    code, out, err = run(capsys, "deadbeef", tree / "other", "--json")
+    document = json.loads(out)
+    assert code == 2
+    assert len(document["sessions"]) == 4
+    assert document["unread"] == [{"path": "deadbeef", "reason": reason}]
+    last = f"contextecho: deadbeef: {reason} (see contextecho sessions list)\n"
+    assert err.endswith(last)
+    assert run(capsys, "deadbeef")[1:] == ("", last)
+
+
 def test_a_session_too_short_for_a_screen_says_what_it_lacks_and_is_planned_if_it_can_be(
     capsys: pytest.CaptureFixture[str], tree: Path
 ) -> None:

@@ -191,6 +191,9 @@ def test_paths_that_are_missing_or_no_session_stop_nothing_and_end_with_two(
         assert shown in out
         assert f"contextecho: {missing}: cannot be read: no such file or directory\n" in err
         assert err.endswith(reason)
+    code, out, err = run(capsys, "keep", "deadbeef", str(good), "--to", str(tmp_path / "kept"))
+    assert (code, "kept already" in out) == (2, True)
+    assert "contextecho: deadbeef: no such path, and no session with such an id (" in err
 
 
 def test_a_member_that_does_not_exist_is_answered_with_those_that_do(
@@ -282,8 +285,11 @@ def test_a_session_is_named_by_its_id_or_the_beginning_of_it(
     assert code == 2
     assert "aaaaaa: is the beginning of the ids of 2 sessions (name one of them: " in err
     assert "aaaaaa-1.jsonl, " in err
-    code, _, err = run(capsys, "show", "bbbbbb")
-    assert (code, err) == (2, "contextecho: bbbbbb: cannot be read: no such file or directory\n")
+    neither = "no such path, and no session with such an id"
+    for word, short in (("bbbbbb", ""), ("aaaaa", " (an id needs 6 characters)")):
+        code, _, err = run(capsys, "show", word)
+        see = "(see contextecho sessions list)"
+        assert (code, err) == (2, f"contextecho: {word}: {neither}{short} {see}\n")
 
 
 def test_show_says_when_the_session_was_and_how_long(

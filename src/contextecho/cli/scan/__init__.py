@@ -53,12 +53,13 @@ def command(sessions: tuple[str, ...], output: str | None, name: str | None, as_
     from contextecho.scoring import screen_all
 
     chosen = chosen_output(output, name, as_json=as_json)
-    paths = [find_path_to_scan(text) for text in sessions]
+    paths, unknown = _found(sessions)
     screened = screen_all(paths)
+    screened.unread[:0] = unknown
     for error in screened.refused:
         say_unread(error)
     screens, unread = screened.screens, screened.unread
-    named = {str(path) for path in paths if not path.is_dir()}
+    named = {str(path) for path in paths if not path.is_dir()} | {e.where for e in unknown}
     wrong = [error for error in unread if error.where in named]
     if not screens:
         others = [error for error in unread if error.where not in named]
@@ -68,6 +69,18 @@ def command(sessions: tuple[str, ...], output: str | None, name: str | None, as_
         _print(screened, as_json=as_json)
     _end(screened, written)
     end_with(wrong)
+
+
+def _found(sessions: Sequence[str]) -> tuple[list[Path], list[SessionError]]:
+    """The paths that the words name, and why the others name none."""
+    paths: list[Path] = []
+    unknown: list[SessionError] = []
+    for text in sessions:
+        try:
+            paths.append(find_path_to_scan(text))
+        except SessionError as error:
+            unknown.append(error)
+    return paths, unknown
 
 
 def _print(screened: Screened, *, as_json: bool) -> None:
