@@ -57,12 +57,13 @@ def command(
     since: float | None,
     suits: str | None,
 ) -> None:
-    """List sessions, the newest first: below each PATH, or where clients keep them.
+    """List sessions, the newest first.
 
-    Knows the folders of Claude Code, Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and
-    OpenHands. Newest is whose last turn is; where a file has no times, when it was last
-    written counts. Files that hold no conversation are listed with the reason. What was
-    read is remembered until a file changes.
+    Those below each PATH, or where clients keep them. Knows the folders of Claude Code,
+    Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and OpenHands. Newest is whose last
+    turn is; where a file has no times, when it was last written counts. Files that hold no
+    conversation are listed with the reason. What was read is remembered until a file
+    changes.
     """
     from contextecho.sessions import retention_warning, survey
 

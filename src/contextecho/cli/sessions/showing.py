@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 @click.argument("session")
 @json_option
 def command(session: str, as_json: bool) -> None:
-    """Show what SESSION (a path, or `latest`) holds, and what of it was left out."""
+    """Show what SESSION holds, and what of it was left out.
+
+    SESSION is a path, the beginning of an id, or `latest`.
+    """
     found = find_session(session)
     if as_json:
         print_json(_document(found))
