@@ -11,7 +11,7 @@ import pytest
 
 from contextecho.cli.main import main
 from sessions import opencode_building as opencode
-from sessions.claude_code_lines import assistant, line, record, user, write
+from sessions.claude_code_lines import assistant, call, line, record, result, user, write
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -307,6 +307,20 @@ def test_show_says_when_the_session_was_and_how_long(
     assert "prompts\t1 message that a human wrote\n" in out
     document = json.loads(run(capsys, "show", str(path), "--json")[1])
     assert datetime.fromisoformat(document["last_time"]) == last
+
+
+def test_show_counts_the_calls_of_tools(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Two calls in one message, of which one result came, and one in the next: three."""
+    said = [
+        user("a"),
+        assistant("b", call("t1"), call("t2", "Read")),
+        user([result("c", "t1")]),
+        assistant(call("t3")),
+    ]
+    path = write(tmp_path, said)
+    out = run(capsys, "show", str(path))[1]
+    assert "steps\t2 messages of the model\ntool calls\t3 calls by the model\n" in out
+    assert json.loads(run(capsys, "show", str(path), "--json")[1])["tool_calls"] == 3
 
 
 def test_a_small_file_is_not_nothing_and_one_of_several_has_no_size_of_its_own(
