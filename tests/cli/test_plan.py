@@ -107,6 +107,29 @@ def test_few_positions_are_answered_by_a_plan_with_more(
     assert said[-1] == f"Next: contextecho {following.replace('SESSION', str(path))}"
 
 
+@pytest.mark.parametrize(
+    ("words", "following"),
+    [
+        (["--target", "local"], "local install"),
+        (["--target", "simulated", "--judge", "local"], "local install"),
+        (["--target", "simulated"], "probe {} --target simulated"),
+    ],
+)
+def test_weights_that_are_missing_are_installed_before_a_probe(
+    words: list[str],
+    following: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "1")
+    monkeypatch.setenv("CONTEXTECHO_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    main(["plan", str(example_session()), *words])
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == f"Next: contextecho {following.format(example_session())}"
+
+
 def test_a_simulated_target_that_cannot_be_opened_cannot_be_planned(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

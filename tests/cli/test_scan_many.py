@@ -170,6 +170,21 @@ def test_a_missing_file_among_others_is_named_and_stops_nothing(
     ]
 
 
+def test_an_id_that_no_session_has_is_named_and_stops_nothing(
+    capsys: pytest.CaptureFixture[str], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tree))
+    reason = "no such path, and no session with such an id"
+    code, out, err = run(capsys, "deadbeef", tree / "other", "--json")
+    document = json.loads(out)
+    assert code == 2
+    assert len(document["sessions"]) == 4
+    assert document["unread"] == [{"path": "deadbeef", "reason": reason}]
+    last = f"contextecho: deadbeef: {reason} (see contextecho sessions list)\n"
+    assert err.endswith(last)
+    assert run(capsys, "deadbeef")[1:] == ("", last)
+
+
 def test_a_session_too_short_for_a_screen_says_what_it_lacks_and_is_planned_if_it_can_be(
     capsys: pytest.CaptureFixture[str], tree: Path
 ) -> None:
@@ -214,6 +229,48 @@ def test_files_that_are_missing_are_named_each(
         f"contextecho: {tree}/{name}: cannot be read: no such file or directory"
         for name in ("nowhere", "good")
     ]
+
+
+def test_where_nothing_can_be_read_the_first_files_are_named_each_with_the_reason(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "foreign.jsonl").write_bytes(b'{"display": "x"}\n')
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "broken.json").write_bytes(b'{"messages": [')
+    foreign = "not a session in any format this version reads"
+    reasons = {
+        f"{tmp_path}/foreign.jsonl: {foreign}",
+        f"{tmp_path}/empty.jsonl: is empty, and holds no conversation",
+        f"{tmp_path}/broken.json: {foreign}",
+    }
+    code, out, err = run(capsys, tmp_path)
+    *named, last = err.splitlines()
+    assert (code, out) == (2, "")
+    assert (len(named), set(named)) == (3, reasons)
+    assert last == (
+        f"contextecho: {tmp_path}: holds no session that can be read (3 files tried) "
+        "(try contextecho demo)"
+    )
+    for n in range(4):
+        (tmp_path / f"more-{n}.jsonl").write_bytes(b'{"display": "x"}\n')
+    *named, more, last = run(capsys, tmp_path)[2].splitlines()
+    assert (len(named), more) == (5, "and 2 more files")
+    assert "(7 files tried)" in last
+
+
+def test_a_list_of_nothing_leads_to_the_scan_that_says_why_and_it_not_back(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "broken.json").write_bytes(b'{"messages": [')
+    with pytest.raises(SystemExit):
+        main(["sessions", "list", str(tmp_path)])
+    assert f"(contextecho scan {tmp_path} says why)" in capsys.readouterr().err
+    err = run(capsys, tmp_path)[2]
+    assert err.startswith(f"contextecho: {tmp_path}/broken.json: not a session in any format")
+    assert "sessions list" not in err
+    (tmp_path / "broken.json").unlink()
+    err = run(capsys, tmp_path)[2]
+    assert err == f"contextecho: {tmp_path}: holds no session (try contextecho demo)\n"
 
 
 def test_one_of_several_that_is_named_beside_its_file_counts_once(

@@ -149,7 +149,10 @@ def test_arms_anchors_and_the_deployers_prompt(long_path: str, tmp_path: Path) -
     [
         (["--at", "5000"], b"ends at row turn 572"),
         (["--at", "even:3"], b"is not one position"),
-        (["--at", "x"], b"is not a position policy"),
+        (["--at", "abc"], b"(use a row turn from 1 on, step:N, prompt:N, line:N or last)"),
+        (["--at", "0"], b'--at: "0" is not one position (use a row turn from 1 on, step:N'),
+        (["--at", "onset"], b"is not one position"),
+        (["--at", "step:0"], b"is not one position"),
         (["--at", "5", "--protocol", "loose"], b"not one of 'strict', 'published'"),
         (["--at", "5", "--arm", "foreign"], b"not one of 'scratch', 'control'"),
         (["--at", "5", "--budget", "0"], b"holds nothing"),

@@ -36,6 +36,26 @@ def test_the_page_of_commands_has_every_command_and_subcommand():
     assert {"contextecho sessions show", "contextecho local serve"} <= headings
 
 
+def groups(group: click.Group) -> Iterator[click.Group]:
+    """A group and those below it."""
+    yield group
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        if isinstance(command, click.Group):
+            yield from groups(command)
+
+
+def test_no_list_of_commands_cuts_off_what_one_does():
+    helps = [
+        group.get_help(click.Context(group, info_name="contextecho", terminal_width=80))
+        for group in groups(app)
+    ]
+    assert len(helps) == 5
+    listed = [line for text in helps for line in text.partition("Commands:")[2].splitlines()]
+    assert len(listed) > 20
+    assert [line for line in listed if line.endswith("...")] == []
+
+
 def test_every_error_has_its_exit_code_in_the_table():
     def tree(error: type[ContextEchoError]) -> Iterator[type[ContextEchoError]]:
         yield error

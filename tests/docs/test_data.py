@@ -68,6 +68,7 @@ DOCUMENTS = {
     ),
     "sessions list": (["sessions", "list", "."], ["sessions", 0]),
     "sessions show": (["sessions", "show", "session.jsonl"], []),
+    "sessions check": (["sessions", "check", "session.jsonl"], [0]),
     "stimuli list": (["stimuli", "list"], [0]),
     "doctor": (["doctor"], [0]),
     "local status": (["local", "status"], []),

@@ -56,6 +56,17 @@ def test_the_page_itself_never_scrolls_sideways(browser: Any, path: Path, width:
     assert visit.page.evaluate(WIDTHS) == [width, width]
 
 
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_no_table_leaves_the_column(browser: Any, path: Path, width: int) -> None:
+    page = Visit(browser, path, viewport={"width": width, "height": 800}).page
+    beyond = page.locator("section > .table").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().right"
+        " - e.closest('section').getBoundingClientRect().right)"
+    )
+    assert beyond
+    assert max(beyond) <= 0
+
+
 def test_no_word_of_a_figure_is_cut_off_or_lies_on_another(browser: Any, path: Path) -> None:
     page = Visit(browser, path, viewport={"width": 1280, "height": 900}).page
     assert page.locator("svg").count() > 0

@@ -155,6 +155,23 @@ def test_many_sessions_are_counted_and_none_is_lost(tmp_path: Path) -> None:
     assert "1 session of sub-agents: part of those that started them." in text
 
 
+def test_the_legend_of_many_sessions_names_only_what_stands_out_in_them(tmp_path: Path) -> None:
+    screened = scan_folder(tmp_path)
+    said = Page(render_scan(screened, "html").split('<section aria-labelledby="worth"')[0]).text
+    for text in (said, render_scan(screened, "md")):
+        assert "chars: characters of a text." in text
+        assert "dashes: " not in text
+        assert "hedges: " not in text
+    (article,) = re.findall(
+        r"<article.*?</article>", render_scan(screened, "html"), flags=re.DOTALL
+    )
+    assert "dashes: em dashes. breaks: paragraph breaks." in Page(article).text
+    one = html_of(tmp_path / "growing.jsonl")
+    assert "hedges: words that hedge or disclaim, in English. exper.: words" in Page(one).text
+    (tmp_path / "growing.jsonl").unlink()
+    assert "characters of a text" not in render_scan(scan(tmp_path), "html")
+
+
 def test_each_session_worth_a_look_has_a_figure_of_what_stands_out(tmp_path: Path) -> None:
     html = render_scan(scan_folder(tmp_path), "html")
     (article,) = re.findall(r"<article.*?</article>", html, flags=re.DOTALL)

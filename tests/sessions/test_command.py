@@ -11,7 +11,7 @@ import pytest
 
 from contextecho.cli.main import main
 from sessions import opencode_building as opencode
-from sessions.claude_code_lines import assistant, line, record, user, write
+from sessions.claude_code_lines import assistant, call, line, record, result, user, write
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -107,7 +107,7 @@ def test_list_without_sessions_is_a_usage_error_in_one_line(
     assert out == ""
     assert err.count("\n") == 1
     assert "no sessions found" in err
-    assert "contextecho scan PATH" in err
+    assert f"(contextecho scan {tmp_path} says why)" in err
 
 
 def test_list_warns_that_the_client_deletes_sessions(
@@ -191,6 +191,9 @@ def test_paths_that_are_missing_or_no_session_stop_nothing_and_end_with_two(
         assert shown in out
         assert f"contextecho: {missing}: cannot be read: no such file or directory\n" in err
         assert err.endswith(reason)
+    code, out, err = run(capsys, "keep", "deadbeef", str(good), "--to", str(tmp_path / "kept"))
+    assert (code, "kept already" in out) == (2, True)
+    assert "contextecho: deadbeef: no such path, and no session with such an id (" in err
 
 
 def test_a_member_that_does_not_exist_is_answered_with_those_that_do(
@@ -282,8 +285,11 @@ def test_a_session_is_named_by_its_id_or_the_beginning_of_it(
     assert code == 2
     assert "aaaaaa: is the beginning of the ids of 2 sessions (name one of them: " in err
     assert "aaaaaa-1.jsonl, " in err
-    code, _, err = run(capsys, "show", "bbbbbb")
-    assert (code, err) == (2, "contextecho: bbbbbb: cannot be read: no such file or directory\n")
+    neither = "no such path, and no session with such an id"
+    for word, short in (("bbbbbb", ""), ("aaaaa", " (an id needs 6 characters)")):
+        code, _, err = run(capsys, "show", word)
+        see = "(see contextecho sessions list)"
+        assert (code, err) == (2, f"contextecho: {word}: {neither}{short} {see}\n")
 
 
 def test_show_says_when_the_session_was_and_how_long(
@@ -301,6 +307,20 @@ def test_show_says_when_the_session_was_and_how_long(
     assert "prompts\t1 message that a human wrote\n" in out
     document = json.loads(run(capsys, "show", str(path), "--json")[1])
     assert datetime.fromisoformat(document["last_time"]) == last
+
+
+def test_show_counts_the_calls_of_tools(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Two calls in one message, of which one result came, and one in the next: three."""
+    said = [
+        user("a"),
+        assistant("b", call("t1"), call("t2", "Read")),
+        user([result("c", "t1")]),
+        assistant(call("t3")),
+    ]
+    path = write(tmp_path, said)
+    out = run(capsys, "show", str(path))[1]
+    assert "steps\t2 messages of the model\ntool calls\t3 calls by the model\n" in out
+    assert json.loads(run(capsys, "show", str(path), "--json")[1])["tool_calls"] == 3
 
 
 def test_a_small_file_is_not_nothing_and_one_of_several_has_no_size_of_its_own(

@@ -40,7 +40,10 @@ def list_anchors(as_json: bool) -> None:
 @click.argument("anchor", metavar="ANCHOR")
 @json_option
 def show_anchor(anchor: str, as_json: bool) -> None:
-    """Show one anchor as the YAML file that it could be: bundled by its id, or a file."""
+    """Show one anchor as the YAML file that it could be.
+
+    A bundled one by its id, or a file by its path.
+    """
     from contextecho.contexts import load_anchor, written_anchor
 
     loaded = load_anchor(anchor)

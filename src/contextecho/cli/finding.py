@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from contextecho.scoring import RunAnalysis
     from contextecho.sessions import FoundSession, Session
 
-_ID = re.compile(r"[\w:-]{6,}")  # what may be the beginning of a session's id
+_ID = re.compile(r"[\w:-]+")  # what may be the beginning of a session's id
+_LEAST_OF_ID = 6
 _MOST_NAMED = 5
 _MANY_BYTES = 500_000_000  # take a second or more
 
@@ -32,13 +33,21 @@ def find_path(text: str) -> Path:
     """The path that `text` names.
 
     For `latest` the session used last on this machine; for what is no path but the
-    beginning of one session's id, that session. Raises `UsageError`.
+    beginning of one session's id, that session. Raises `UsageError`; for what is
+    neither, `SessionError`.
     """
     if text == "latest":
         return _latest(_newest())
-    if _ID.fullmatch(text) and not Path(text).exists():
-        return _by_id(text) or Path(text)
-    return Path(text)
+    if not _ID.fullmatch(text) or Path(text).exists():
+        return Path(text)
+    if found := _by_id(text) if len(text) >= _LEAST_OF_ID else None:
+        return found
+    short = f" (an id needs {_LEAST_OF_ID} characters)" if len(text) < _LEAST_OF_ID else ""
+    raise SessionError(
+        f"no such path, and no session with such an id{short}",
+        where=text,
+        todo="see contextecho sessions list",
+    )
 
 
 def find_path_to_scan(text: str) -> Path:

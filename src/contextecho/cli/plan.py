@@ -13,7 +13,7 @@ import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from, words_given
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say_command, say_next, show
+from contextecho.cli.printing import print_json, say, say_command, say_next, show
 from contextecho.counting import counted
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def command(context: click.Context, /, session: str, as_json: bool, **choices: A
     say_command("To read what is shown", "snapshot", session, *_snapshot_words(plan, choices))
     if choices["positions"] is None and _has_few_positions(plan):
         say_next("plan", *words_given(context), "--positions", "even:12")
+    elif missing := _missing(choices):
+        say(f"Next: {missing}")
     else:
         say_next("probe", *words_given(context))
 
@@ -57,6 +59,14 @@ def _has_few_positions(plan: Plan) -> bool:
 
     few = len(plan.positions) < FEWEST_POSITIONS
     return few and plan.study.positions == "compactions" and plan.positions[-1].row_turn >= 12
+
+
+def _missing(choices: dict[str, Any]) -> str | None:
+    """What to do first where the embedded model is to answer and cannot, else None."""
+    from contextecho.models import local_status
+
+    asked = (*choices["targets"], choices["judge"])
+    return local_status().todo if "local" in asked else None
 
 
 def _snapshot_words(plan: Plan, choices: dict[str, Any]) -> Iterator[object]:

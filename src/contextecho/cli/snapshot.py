@@ -7,6 +7,7 @@ terminal, which control characters from a session could steer, are these named.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from contextecho.contexts import Context, Decoding, Position, Protocol, Snapshot, TokenCounter
     from contextecho.sessions import Session
 
+_PLACE = re.compile("last|((step|prompt|line):)?0*[1-9][0-9]*")
 QUESTION = "QUESTION"  # stands in a body where each question stands
 
 
@@ -179,8 +181,12 @@ def _position(session: Session, place: str, protocol_id: str) -> Position:
     from contextecho.contexts import find_positions
     from contextecho.errors import UsageError
 
-    if "," in place or place.partition(":")[0] in ("compactions", "even", "onset"):
-        raise UsageError(f'"{place}" is not one position', todo="use a row turn, step:N or last")
+    if not _PLACE.fullmatch(place):
+        raise UsageError(
+            f'"{place}" is not one position',
+            where="--at",
+            todo="use a row turn from 1 on, step:N, prompt:N, line:N or last",
+        )
     if protocol_id == "published" and place.isdecimal() and int(place) > session.row_turns > 0:
         say(
             f"the session ends at row turn {session.row_turns}: shown is that one, "

@@ -37,7 +37,10 @@ def list_batteries(as_json: bool) -> None:
 @click.option("--wordings", is_flag=True, help="Show every wording, not only the first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (all wordings).")
 def show_battery(battery: str, wordings: bool, as_json: bool) -> None:
-    """Show one battery: a bundled one by its id, or a YAML file by its path."""
+    """Show one battery.
+
+    A bundled one by its id, or a YAML file by its path.
+    """
     from contextecho.stimuli import load_battery
 
     loaded = load_battery(battery)

@@ -34,6 +34,7 @@ class Screened(msgspec.Struct):
 
     screens: list[Screen] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
+    passed_over: list[SessionError] = msgspec.field(default_factory=list)  # of other kinds
     refused: list[SessionError] = msgspec.field(default_factory=list)  # by the system, in a folder
     sub_agents: int = 0
     copies: int = 0  # files left out: kept or converted from others that are there
@@ -65,6 +66,7 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
         known |= {screen.path for screen in new}
         everything.screens += new
         everything.unread += screened.unread
+        everything.passed_over += screened.passed_over
         everything.sub_agents += screened.sub_agents
     return everything
 
@@ -85,7 +87,7 @@ def _screen(file: tuple[Path, bool]) -> Screened:
     inside = look_inside(path, _screen_session, is_named=named)
     if inside.error is not None:
         is_news = named or inside.format is not None or path.name.endswith(".jsonl")
-        return Screened(unread=[inside.error] if is_news else [])
+        return Screened(unread=[inside.error]) if is_news else Screened(passed_over=[inside.error])
     return Screened(
         screens=[made for _, made in inside.sessions if not isinstance(made, SessionError)],
         unread=[made for _, made in inside.sessions if isinstance(made, SessionError)],

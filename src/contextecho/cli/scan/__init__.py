@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,10 +17,14 @@ from contextecho.cli.finding import (
 )
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_next, show
+from contextecho.counting import counted
 from contextecho.errors import SessionError
+from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
     from contextecho.scoring import Screened
+
+_MOST_NAMED = 5  # of the files that are no sessions, where none is
 
 
 @click.command()
@@ -49,21 +53,34 @@ def command(sessions: tuple[str, ...], output: str | None, name: str | None, as_
     from contextecho.scoring import screen_all
 
     chosen = chosen_output(output, name, as_json=as_json)
-    paths = [find_path_to_scan(text) for text in sessions]
+    paths, unknown = _found(sessions)
     screened = screen_all(paths)
+    screened.unread[:0] = unknown
     for error in screened.refused:
         say_unread(error)
     screens, unread = screened.screens, screened.unread
-    named = {str(path) for path in paths if not path.is_dir()}
+    named = {str(path) for path in paths if not path.is_dir()} | {e.where for e in unknown}
     wrong = [error for error in unread if error.where in named]
     if not screens:
-        end_with(wrong)
-        raise unread[0] if len(unread) == 1 else _nothing(paths, len(unread))
+        others = [error for error in unread if error.where not in named]
+        _end_without(paths, wrong, [*others, *screened.passed_over], screened.sub_agents)
     written = None if chosen is None else write(screened, chosen, name)
     if chosen != "-":
         _print(screened, as_json=as_json)
     _end(screened, written)
     end_with(wrong)
+
+
+def _found(sessions: Sequence[str]) -> tuple[list[Path], list[SessionError]]:
+    """The paths that the words name, and why the others name none."""
+    paths: list[Path] = []
+    unknown: list[SessionError] = []
+    for text in sessions:
+        try:
+            paths.append(find_path_to_scan(text))
+        except SessionError as error:
+            unknown.append(error)
+    return paths, unknown
 
 
 def _print(screened: Screened, *, as_json: bool) -> None:
@@ -90,14 +107,25 @@ def _end(screened: Screened, written: Path | None) -> None:
     say_next(*next_command(screened.screens))
 
 
-def _nothing(paths: Sequence[Path], unread: int) -> SessionError:
-    where = ", ".join(map(str, paths))
-    what = (
-        f"holds no session that can be read ({unread} files tried)"
-        if unread
-        else "holds no session"
+def _end_without(
+    paths: Sequence[Path],
+    wrong: Sequence[SessionError],
+    others: Sequence[SessionError],
+    sub_agents: int,
+) -> NoReturn:
+    """End where nothing was screened: why not, of the `wrong` that were named and of `others`."""
+    if len(others) == 1 and not wrong:
+        raise others[0]
+    for error in others[:_MOST_NAMED]:
+        say(one_line(f"{error.where}: {error.what}"))
+    if len(others) > _MOST_NAMED:
+        say(f"and {counted(len(others) - _MOST_NAMED, 'more file')}")
+    say_sub_agents(sub_agents)
+    end_with(wrong)
+    tried = f" that can be read ({counted(len(others), 'file')} tried)" if others else ""
+    raise SessionError(
+        f"holds no session{tried}", where=", ".join(map(str, paths)), todo="try contextecho demo"
     )
-    return SessionError(what, where=where, todo="contextecho sessions list")
 
 
 def _document(screened: Screened) -> dict[str, Any]:

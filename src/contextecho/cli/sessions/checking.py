@@ -24,7 +24,7 @@ _MOST_RUNS = 12  # of lines in a row, shown for one reason
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
 @json_option
 def command(sessions: tuple[str, ...], as_json: bool) -> None:
-    """Print what of each SESSION was left out or mended, why, and on which lines."""
+    """Print what of SESSIONs was left out or mended, why and where."""
     read: list[Session] = []
     unread: list[SessionError] = []
     for session in sessions:

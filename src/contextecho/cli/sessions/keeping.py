@@ -45,7 +45,7 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
     kept: list[Kept] = []
     unread: list[SessionError] = []  # of what the user named, and of what folders hold
     wrong: list[SessionError] = []
-    for name, is_named in _names(sessions):
+    for name, is_named in _names(sessions, wrong):
         for found in sessions_to_keep(name):  # each on its own: one that fails stops no other
             done = _keep(found, place)
             if isinstance(done, SessionError):
@@ -80,12 +80,19 @@ def _keep(found: Session | SessionError, place: Path) -> Kept | SessionError:
         return error
 
 
-def _names(sessions: Sequence[str]) -> Iterator[tuple[Path, bool]]:
-    """The files, and whether the user named each: of folders, the sessions not kept already."""
+def _names(sessions: Sequence[str], wrong: list[SessionError]) -> Iterator[tuple[Path, bool]]:
+    """The files, and whether the user named each: of folders, the sessions not kept already.
+
+    What names nothing goes to `wrong`.
+    """
     from contextecho.sessions import discover, is_packed
 
     for text in sessions:
-        path = find_path(text)
+        try:
+            path = find_path(text)
+        except SessionError as error:
+            wrong.append(error)
+            continue
         if path.is_dir():
             found = dict.fromkeys(one.path for one in discover([path], on_unread=say_unread))
             yield from ((file, False) for file in found if not is_packed(file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,12 +57,13 @@ def command(
     since: float | None,
     suits: str | None,
 ) -> None:
-    """List sessions, the newest first: below each PATH, or where clients keep them.
+    """List sessions, the newest first.
 
-    Knows the folders of Claude Code, Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and
-    OpenHands. Newest is whose last turn is; where a file has no times, when it was last
-    written counts. Files that hold no conversation are listed with the reason. What was
-    read is remembered until a file changes.
+    Those below each PATH, or where clients keep them. Knows the folders of Claude Code,
+    Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and OpenHands. Newest is whose last
+    turn is; where a file has no times, when it was last written counts. Files that hold no
+    conversation are listed with the reason. What was read is remembered until a file
+    changes.
     """
     from contextecho.sessions import retention_warning, survey
 
@@ -70,11 +72,11 @@ def command(
     found = survey(exist if paths else None, processes=None, on_reading=say_reading)
     wrong = _wrong(paths, found.sessions)
     sessions = [session for session in found.sessions if filters.admit(session)]
+    for error in found.unread:
+        say_unread(error)
     if not sessions:
         end_with(wrong)
         raise _nothing_found(paths, filters)
-    for error in found.unread:
-        say_unread(error)
     shown = sessions[:limit]
     warning = None if paths else retention_warning()
     if as_json:
@@ -135,10 +137,11 @@ def _nothing_found(paths: Sequence[Path], filters: Filters) -> UsageError:
         return UsageError(
             "no session is what the options ask for", where=where, todo="list with fewer of them"
         )
+    scan = shlex.join(["contextecho", "scan", *map(str, paths)])
     return UsageError(
         "no sessions found",
         where=where or "no client folder on this machine",
-        todo="name a file, contextecho scan PATH, or try contextecho demo",
+        todo=f"{scan} says why" if paths else "name a file or a folder, or try contextecho demo",
     )
 
 

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 @click.argument("session")
 @json_option
 def command(session: str, as_json: bool) -> None:
-    """Show what SESSION (a path, or `latest`) holds, and what of it was left out."""
+    """Show what SESSION holds, and what of it was left out.
+
+    SESSION is a path, the beginning of an id, or `latest`.
+    """
     found = find_session(session)
     if as_json:
         print_json(_document(found))
@@ -51,6 +54,7 @@ def _document(session: Session) -> dict[str, Any]:
         "first_time": iso_time(first),
         "last_time": iso_time(last),
         **{name: getattr(session, name) for name in COUNTS},
+        "tool_calls": _tool_calls(session),
         "abandoned_turns": sum(turn.abandoned for turn in session.turns),
         "models": session.models,
         "versions": session.versions,
@@ -72,6 +76,7 @@ def _print_session(session: Session) -> None:
         ("time", _times(session)),
         ("prompts", f"{counted(session.prompts, 'message')} that a human wrote"),
         ("steps", f"{counted(session.steps, 'message')} of the model"),
+        ("tool calls", f"{counted(_tool_calls(session), 'call')} by the model"),
         ("row turns", f"{counted(session.row_turns, 'row')}, as the first paper counts"),
         ("abandoned", f"{counted(abandoned, 'turn')} on branches that a rewind left behind"),
         ("models", ", ".join(session.models) or "not recorded"),
@@ -88,6 +93,14 @@ def _print_session(session: Session) -> None:
     if session.skipped:
         left_out = [(s.reason, str(s.count), str(s.first_line)) for s in session.skipped]
         print_table(("not in the turns", "times", "first line"), left_out, right=("times",))
+
+
+def _tool_calls(session: Session) -> int:
+    from contextecho.sessions import Kind, Speaker
+
+    return sum(
+        turn.kind is Kind.TOOL_CALL and turn.speaker is Speaker.MODEL for turn in session.turns
+    )
 
 
 def _times(session: Session) -> str:

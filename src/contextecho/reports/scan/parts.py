@@ -10,7 +10,7 @@ import msgspec
 from contextecho.own_files import from_home
 from contextecho.reports.figures import Strips
 from contextecho.reports.limits import SCREEN_CANNOT_SAY
-from contextecho.reports.scan.readings import FEATURE_READINGS, LEGEND, VOICE_NAMES
+from contextecho.reports.scan.readings import FEATURE_READINGS, VOICE_NAMES, legend_of
 from contextecho.reports.scan.strips import notable_features, strips_of
 from contextecho.reports.scan.tables import (
     compared_table,
@@ -48,6 +48,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     undrawn: tuple[str, ...]  # those of voices without a figure, which says its own
     figures: tuple[Strips, ...]
     shifts: Table | None
+    legend: str  # of what they compare
     strata: Table | None  # where there are several sets of conditions
     confounders: tuple[str, ...]
 
@@ -67,12 +68,17 @@ def values_of(screened: Screened) -> dict[str, Any]:
         "worth": () if only else tuple(_worth(screens)),
         "outcome": outcome(screens),
         "rules": RULES,
-        "legend": LEGEND,
+        "legend": legend_of(FEATURE_READINGS if only else _standing_out(screens)),
         "left_out": tuple(_left_out(screened)),
         "unread": _if_rows(unread_table(screened.unread, screened.refused)),
         "cannot_say": SCREEN_CANNOT_SAY,
         "next": next_line(screens),
     }
+
+
+def _standing_out(screens: Sequence[Screen]) -> set[str]:
+    """The features that tables and figures of many sessions name."""
+    return {shift.feature for screen in screens for shift in screen.shifts if shift.notable}
 
 
 def _left_out(screened: Screened) -> Iterator[str]:
@@ -108,6 +114,7 @@ def _part(screen: Screen, id: str, features: Sequence[str]) -> Part:
         undrawn=tuple(_findings(screen, [voice for voice in spoken if voice not in drawn])),
         figures=tuple(strips_of(screen, voice, id, chosen) for voice, chosen in drawn.items()),
         shifts=shifts_table(screen) if screen.shifts else None,
+        legend=legend_of({shift.feature for shift in screen.shifts}),
         strata=strata_table(screen.strata) if len(screen.strata) > 1 else None,
         confounders=screen.confounders,
     )

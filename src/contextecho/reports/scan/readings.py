@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from contextecho.reports.axes import axis_over
@@ -30,15 +32,27 @@ FEATURE_READINGS = {
     feature: FeatureReading(name=name, unit=_UNITS[feature][0], quantity=_UNITS[feature][1])
     for feature, name in FEATURE_HEADS.items()
 }
-LEGEND = (
-    "chars: characters of a text. hedges and exper.: words that hedge or disclaim, and words of "
-    "first-person experience, in English. commits: texts that commit to a choice. dashes: em "
-    "dashes. breaks: paragraph breaks."
-)
+_MEANINGS = {
+    "log_length": "characters of a text",
+    "hedge": "words that hedge or disclaim, in English",
+    "experiential": "words of first-person experience, in English",
+    "commitment": "texts that commit to a choice",
+    "em_dashes": "em dashes",
+    "breaks": "paragraph breaks",
+}
 VOICE_NAMES = {
     Voice.FINAL: "Final answers",
     Voice.COMMENTARY: "Commentary between tool calls",
 }
+
+
+def legend_of(features: Collection[str]) -> str:
+    """What the names of `features` mean, in the order of the columns."""
+    return " ".join(
+        f"{reading.name}: {_MEANINGS[feature]}."
+        for feature, reading in FEATURE_READINGS.items()
+        if feature in features
+    )
 
 
 def written(feature: str, mean: float) -> str:
