@@ -404,6 +404,65 @@ def test_words_that_wait_in_the_queue_as_often_as_they_are_said_are_counted_once
     assert session.prompts == 4
 
 
+NOTICE = "<task-notification><task-id>x</task-id></task-notification>"
+
+
+def test_the_message_that_a_removal_names_is_the_one_that_leaves(read) -> None:
+    session = read(
+        user("go"),
+        queue("enqueue", NOTICE),
+        queue("enqueue", "A"),
+        queue("enqueue", "B"),
+        queue("remove", "B"),
+        assistant("a"),
+        queue("dequeue"),
+        user(NOTICE),
+        assistant("b"),
+        queue("dequeue"),
+        user("A"),
+        assistant("c"),
+    )
+    assert human(session) == ["go", "B", "A"]
+    assert [turn.line for turn in session.turns if turn.speaker is Speaker.HUMAN] == [1, 5, 11]
+
+
+def test_the_message_that_a_dequeuing_names_is_the_one_that_leaves(read) -> None:
+    session = read(
+        user("go"),
+        queue("enqueue", "A"),
+        queue("enqueue", "B"),
+        queue("dequeue", "B"),
+        queue("remove"),
+        user("B"),
+        assistant("a"),
+    )
+    assert human(session) == ["go", "A", "B"]
+    assert session.prompts == 3
+
+
+def test_a_removal_of_a_message_that_no_longer_waits_takes_no_other(read) -> None:
+    session = read(
+        user("go"),
+        queue("enqueue", "A"),
+        queue("enqueue", "B"),
+        user("B"),
+        queue("remove", "B"),
+        assistant("a"),
+        queue("dequeue"),
+        user("A"),
+        assistant("b"),
+    )
+    assert human(session) == ["go", "B", "A"]
+
+
+def test_a_named_message_that_is_attached_as_well_is_counted_once(read) -> None:
+    attached = record("attachment", attachment={"type": "queued_command", "prompt": "B"})
+    waiting = queue("enqueue", "A"), queue("enqueue", "B")
+    for order in ([queue("remove", "B"), attached], [attached, queue("remove", "B")]):
+        session = read(user("go"), *waiting, *order, assistant("a"), queue("remove", "A"))
+        assert human(session) == ["go", "B", "A"]
+
+
 def test_many_waiting_messages_do_not_slow_down_each_record(read) -> None:
     """It took about 9 s when each of the 4,000 records looked at all that waited."""
     waiting = [queue("enqueue", f"later {number}") for number in range(20_000)]

@@ -250,11 +250,11 @@ class Assembly:
             case "enqueue":
                 self._queue.enqueue(Queued(entry))
             case "dequeue":
-                self._queue.dequeue()
+                self._queue.dequeue(Queued(entry).text)
             case "popAll":
                 self._queue.clear()
             case "remove":
-                message = self._queue.remove()
+                message = self._queue.remove(Queued(entry).text)
                 if message is not None and message.by_human:
                     self._queue.injected(message.text, len(self.turns))
                     self._add_injected(entry, message.entry)
