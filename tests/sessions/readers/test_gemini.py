@@ -23,6 +23,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.readers import gemini
+from contextecho.sessions.readers.gemini.copies import _cleaned
 from sessions.any_bytes import check
 from sessions.claude_code_lines import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
@@ -465,6 +466,32 @@ def test_text_made_of_nothing_but_marks_is_read_in_reasonable_time(
             session = read(header(), user("u", head + text * 50_000 + "y"), model("m", "ok"))
             assert session.steps == 1
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a<!-- b -->c", "ac"),
+        ("<!--<!-- b -->-->", "-->"),
+        ("<!-->a", "<!-->a"),
+        ("a-->b<!--c", "a-->b<!--c"),
+        ("\u200ba<!--\ufeff-->\u200f<!--", "a<!--"),
+        ("<!--a--\u200b>b", "<!--a-->b"),
+    ],
+)
+def test_what_a_message_is_compared_without(text: str, kept: str) -> None:
+    assert _cleaned(text) == kept
+
+
+def test_the_time_of_a_text_grows_no_faster_than_the_comments_that_it_begins() -> None:
+    def seconds(count: int) -> float:
+        text = "x --> " + "<!--" * count
+        began = time.process_time()
+        assert _cleaned(text) == text
+        return time.process_time() - began
+
+    least = min(seconds(4_000) for _ in range(3))  # the square took 0.1 s
+    assert seconds(16_000) < 8 * least + 0.02
 
 
 HISTORY = [

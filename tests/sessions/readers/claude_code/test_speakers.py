@@ -7,6 +7,8 @@ import time
 import pytest
 
 from contextecho.sessions import Kind, Session, Speaker
+from contextecho.sessions.readers.claude_code.records import Record
+from contextecho.sessions.readers.claude_code.speakers import speak, words_in_result
 from sessions.claude_code_lines import assistant, call, line, queue, record, result, user
 from sessions.looking import texts
 
@@ -402,6 +404,65 @@ def test_words_that_wait_in_the_queue_as_often_as_they_are_said_are_counted_once
     assert session.prompts == 4
 
 
+NOTICE = "<task-notification><task-id>x</task-id></task-notification>"
+
+
+def test_the_message_that_a_removal_names_is_the_one_that_leaves(read) -> None:
+    session = read(
+        user("go"),
+        queue("enqueue", NOTICE),
+        queue("enqueue", "A"),
+        queue("enqueue", "B"),
+        queue("remove", "B"),
+        assistant("a"),
+        queue("dequeue"),
+        user(NOTICE),
+        assistant("b"),
+        queue("dequeue"),
+        user("A"),
+        assistant("c"),
+    )
+    assert human(session) == ["go", "B", "A"]
+    assert [turn.line for turn in session.turns if turn.speaker is Speaker.HUMAN] == [1, 5, 11]
+
+
+def test_the_message_that_a_dequeuing_names_is_the_one_that_leaves(read) -> None:
+    session = read(
+        user("go"),
+        queue("enqueue", "A"),
+        queue("enqueue", "B"),
+        queue("dequeue", "B"),
+        queue("remove"),
+        user("B"),
+        assistant("a"),
+    )
+    assert human(session) == ["go", "A", "B"]
+    assert session.prompts == 3
+
+
+def test_a_removal_of_a_message_that_no_longer_waits_takes_no_other(read) -> None:
+    session = read(
+        user("go"),
+        queue("enqueue", "A"),
+        queue("enqueue", "B"),
+        user("B"),
+        queue("remove", "B"),
+        assistant("a"),
+        queue("dequeue"),
+        user("A"),
+        assistant("b"),
+    )
+    assert human(session) == ["go", "B", "A"]
+
+
+def test_a_named_message_that_is_attached_as_well_is_counted_once(read) -> None:
+    attached = record("attachment", attachment={"type": "queued_command", "prompt": "B"})
+    waiting = queue("enqueue", "A"), queue("enqueue", "B")
+    for order in ([queue("remove", "B"), attached], [attached, queue("remove", "B")]):
+        session = read(user("go"), *waiting, *order, assistant("a"), queue("remove", "A"))
+        assert human(session) == ["go", "B", "A"]
+
+
 def test_many_waiting_messages_do_not_slow_down_each_record(read) -> None:
     """It took about 9 s when each of the 4,000 records looked at all that waited."""
     waiting = [queue("enqueue", f"later {number}") for number in range(20_000)]
@@ -409,6 +470,70 @@ def test_many_waiting_messages_do_not_slow_down_each_record(read) -> None:
     session = read(*waiting, *(user(f"now {n}") for n in range(4_000)), assistant("ok"))
     assert time.process_time() - began < 6
     assert session.prompts == 4_000
+
+
+REFUSED = "The user doesn't want to proceed with this tool use. the user said:"
+ANSWERS = "User has answered your questions:"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (REFUSED + " no \n\nNote: The user's next message may contain a correction. x", "no"),
+        (REFUSED + "\nNote: this  \n Note: that", "Note: this  \n Note: that"),
+        (ANSWERS + ' "a?"="b", "c?"="d"="e" user notes: f. "g"="h', 'b\nd"="e'),
+        (ANSWERS + ' "a?"="", "c?"="d". You can now "g"="h". Read the answers', "d\nh"),
+        (ANSWERS + ' "a?"="b"', ""),
+    ],
+)
+def test_words_in_a_result(text: str, words: str) -> None:
+    record = Record(type="user")
+    assert words_in_result(record, text, is_error=text.startswith(REFUSED))[0] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<command-name>/a</command-name><command-args>b</command-args>", "/a b"),
+        ("<command-args>b</command-args><command-name>/a<command-name></command-name>", None),
+        ("</command-name><command-name> /a\n</command-name>", "/a"),
+        ("<command-name>/a", ""),
+    ],
+)
+def test_a_command_is_said_as_it_was_typed(text: str, words: str | None) -> None:
+    markup = "<command-message>a</command-message>" + text
+    said = "/a<command-name> b" if words is None else words or markup
+    assert speak(Record(type="user"), markup) == (Speaker.HUMAN, said)
+
+
+@pytest.mark.parametrize(
+    ("head", "filling", "tail"),
+    [
+        ("<command-message>", "<command-name>", ""),
+        ("<command-message>", "<command-args>", ""),
+        ("", "<ide_a></ide_a>", "x"),
+        ("", "<ide_a>", ""),
+        (REFUSED + " a", " " * 16, "b"),
+        (ANSWERS, '"="', ""),
+        (ANSWERS, '"="a", ', ""),
+    ],
+)
+def test_the_time_of_a_text_grows_no_faster_than_its_marks(
+    head: str, filling: str, tail: str
+) -> None:
+    record, is_error = Record(type="user"), head.startswith(REFUSED)
+
+    def seconds(count: int) -> float:
+        text = head + filling * count + tail
+        began = time.process_time()
+        if head in ("", "<command-message>"):
+            speak(record, text)
+        else:
+            words_in_result(record, text, is_error=is_error)
+        return time.process_time() - began
+
+    least = min(seconds(8_000) for _ in range(3))
+    assert seconds(32_000) < 8 * least + 0.02
 
 
 def test_messages_pulled_back_or_still_waiting_are_not_said(read) -> None:

@@ -178,6 +178,52 @@ def test_a_message_that_a_resume_copies_under_a_new_session_is_read_once(read) -
     assert counts(session) == {"repeated record": 2}
 
 
+def resumed(**changed: object) -> list[dict[str, object]]:
+    """A prompt, a call with its result and an answer; copied under new uuids; and what follows."""
+
+    def told(number: int, session: str) -> list[dict[str, object]]:
+        records = [
+            user("q1"),
+            assistant(call("t"), id="m1"),
+            user([result("out", "t")]),
+            assistant("r1", id="m2"),
+            user("q2"),
+            assistant("r2", id="m3"),
+        ]
+        for at, each in enumerate(records):
+            each |= {"uuid": f"{session}-{at}", "sessionId": session}
+            each |= {"parentUuid": f"{session}-{at - 1}" if at else None}
+            each |= {"timestamp": f"2025-01-01T00:00:0{at}.000Z"} | (changed if number else {})
+        return records
+
+    late = {"sessionId": "two", "parentUuid": "two-5"}
+    after = [user("q3", **late), assistant("r3", **late), user("q4", **late), assistant("r4")]
+    after[1]["parentUuid"], after[3]["parentUuid"] = after[0]["uuid"], after[2]["uuid"]
+    return [*told(0, "one"), *told(1, "two"), *after]
+
+
+def test_a_history_that_a_resume_copies_under_new_uuids_is_read_once(read) -> None:
+    session = read(*resumed())
+    assert texts(session) == ["q1", "{}", "out", "r1", "q2", "r2", "q3", "r3", "q4", "r4"]
+    assert (session.prompts, session.steps) == (4, 5)
+    assert counts(session) == {"repeated record": 6}
+    # The prompt after the copies was given anew: both hang below one copied answer.
+    assert [session.text(turn) for turn in session.turns if turn.abandoned] == ["q3", "r3"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"timestamp": "2025-01-02T00:00:00.000Z"},
+        {"timestamp": None},
+        {"sessionId": "one"},
+        {"parentUuid": "elsewhere"},
+    ],
+)
+def test_the_same_words_are_a_copy_only_where_that_is_certain(read, changed) -> None:
+    assert read(*resumed(**changed)).prompts == 6
+
+
 def test_only_messages_without_a_tool_call_are_final(read) -> None:
     session = read(
         user("a"),

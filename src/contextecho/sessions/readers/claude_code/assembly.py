@@ -67,6 +67,9 @@ class Assembly:
         self._broken_off: set[int] = set()  # ordinals of messages
         self._withdrawn: dict[str, None] = {}  # uuids of records
         self._said: set[int] = set()  # hashes of the parts of joined messages
+        # Hashes of a user record's time and words -> its session and its uuid.
+        self._typed: dict[int, tuple[str | None, str | None]] = {}
+        self._copied: set[str | None] = {None}  # uuids of copies; none: before a first record
         self._calls: dict[str, tuple[str, str | None]] = {}  # id, tool; or `_ANSWERED`
         self._step = self._prompt = 0
 
@@ -160,6 +163,7 @@ class Assembly:
     def _add_answer(self, entry: Entry) -> None:
         joined = self._join(entry)
         if joined is None:
+            self._copied.add(entry.uuid)
             self._branches.add_other(entry.uuid, entry.parent_uuid)
             self._tally.add("repeated record", entry.line)
             return
@@ -199,7 +203,11 @@ class Assembly:
         if self._is_answered(parts[0]) and all(
             part.quoted or self._is_answered(part) for part in parts
         ):
+            self._copied.add(entry.uuid)
             self._branches.add_other(entry.uuid, entry.parent_uuid)
+            self._tally.add("repeated record", entry.line)
+            return
+        if parts[0].kind is not RESULT and self._is_copied(entry):
             self._tally.add("repeated record", entry.line)
             return
         numbers: Iterable[int] = range(len(parts))
@@ -226,6 +234,24 @@ class Assembly:
             span = Span(entry.offset, entry.length, number)
             self._append(entry, part, span, ordinal, None)
 
+    def _is_copied(self, entry: Entry) -> bool:
+        """Whether a resume copied these words; then their record stands for the one copied.
+
+        Only where nothing but copies is above it, and another session has the words and the time.
+        """
+        said = [part.said for part in entry.parts]
+        if entry.time is None or said[0] == NOTHING_SAID:
+            return False
+        here = entry.session_id, entry.uuid
+        session_id, uuid = self._typed.setdefault(hash((entry.time, *said)), here)
+        if session_id == entry.session_id or None in (session_id, entry.session_id):
+            return False
+        if entry.parent_uuid not in self._copied:
+            return False
+        self._copied.add(entry.uuid)
+        self._branches.add_other(entry.uuid, uuid)
+        return True
+
     def _is_answered(self, part: Part) -> bool:
         """Whether this is a further result of a call that has one."""
         return part.kind is RESULT and self._calls.get(part.call_id or "") is _ANSWERED
@@ -250,11 +276,11 @@ class Assembly:
             case "enqueue":
                 self._queue.enqueue(Queued(entry))
             case "dequeue":
-                self._queue.dequeue()
+                self._queue.dequeue(Queued(entry).text)
             case "popAll":
                 self._queue.clear()
             case "remove":
-                message = self._queue.remove()
+                message = self._queue.remove(Queued(entry).text)
                 if message is not None and message.by_human:
                     self._queue.injected(message.text, len(self.turns))
                     self._add_injected(entry, message.entry)

@@ -5,8 +5,9 @@ the model in the middle of its work, and in older files its only trace is the
 `enqueue` record. One taken out by `dequeue` follows as an ordinary user record,
 and newer clients also attach the injected ones (`queued_command`), so a message
 is counted where its text appears in the conversation, else where it was removed,
-and never twice. Once the model has begun another message, the text typed again is
-another message.
+and never twice. Newer clients name the message that leaves; else it is the first one,
+and one that does not wait here is none. Once the model has begun another message,
+the text typed again is another message.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ class MessageQueue:
         for waiting in (self._to_appear, self._to_attach):
             waiting.setdefault(message.text, deque()).append(message)
 
-    def dequeue(self) -> None:
-        """The first message leaves the queue; it follows as a user record."""
-        if message := self._take():
+    def dequeue(self, text: str = "") -> None:
+        """The first message, or the first of this text, leaves; it follows as a user record."""
+        if message := self._take(text):
             self._announced[message.text] += 1
 
-    def remove(self) -> Queued | None:
-        """The first message leaves the queue; given back if nothing else will show it."""
-        message = self._take()
+    def remove(self, text: str = "") -> Queued | None:
+        """The first message, or the first of this text, leaves; given if nothing else shows it."""
+        message = self._take(text)
         return None if message is None or message.delivered else message
 
     def clear(self) -> None:
@@ -90,7 +91,11 @@ class MessageQueue:
             message.delivered = True
         return True
 
-    def _take(self) -> Queued | None:
+    def _take(self, text: str) -> Queued | None:
+        if text:
+            if named := _first_waiting(self._to_appear, text):
+                named.waits = False
+            return named
         while self._waiting:
             message = self._waiting.popleft()
             if message.waits:

@@ -18,6 +18,7 @@ Decisions, where one could choose otherwise:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from contextecho.sessions.building.jsontext import decode_json
@@ -33,8 +34,6 @@ CONTINUED: Final = "This session is being continued from a previous conversation
 _PREAMBLE = re.compile(
     r"\s*<(ide_[a-z_]+|system-reminder|local-command-caveat)\b[^>]*>.*?</\1>\s*", re.DOTALL
 )
-_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _CLIENT_TEXT = re.compile(
     r"""(?:
         \[Request\ interrupted(?:\ by\ user (?:\ for\ tool\ use)? \] | :\ the\ session\ ended)
@@ -59,9 +58,7 @@ _REJECTION = "The user doesn't want to proceed with this tool use."
 _REASON = re.compile(
     r"(?:the user said:|provided the following reason for the rejection:)\s*(.*)", re.DOTALL
 )
-_REJECTION_NOTE = re.compile(
-    r"\s*Note: The user's next message may contain a correction.*", re.DOTALL
-)
+_REJECTION_NOTE: Final = "Note: The user's next message may contain a correction"
 _CLARIFY = "The user wants to clarify these questions."  # the client's words, not the human's
 _ANSWERED = (
     "User has answered your questions:",
@@ -69,7 +66,8 @@ _ANSWERED = (
     "The user answered:",  # where one answer at least was none of those offered
 )
 _MARKS: Final = tuple(b'"' + mark[:8].encode() for mark in (_REJECTION, *_ANSWERED))
-_ANSWER = re.compile(r'"="(.*?)"(?= user notes:|, "|\. You can now|\. Read the ans)', re.DOTALL)
+_ANSWER: Final = '"="'
+_END_OF_ANSWER = re.compile(r'"(?= user notes:|, "|\. You can now|\. Read the ans)')
 
 
 def speak(record: Record, text: str) -> tuple[Speaker, str]:
@@ -109,9 +107,10 @@ def _is_human(record: Record) -> bool:
 
 def strip_preamble(text: str) -> str:
     """`text` without the blocks that the client put in front, and without outer blanks."""
-    while found := _PREAMBLE.match(text):
-        text = text[found.end() :]
-    return text.strip()
+    end = 0
+    while found := _PREAMBLE.match(text, end):
+        end = found.end()
+    return text[end:].strip()
 
 
 def may_hold_words(head: bytes) -> bool:
@@ -132,24 +131,38 @@ def words_in_result(record: Record, result: str, *, is_error: bool) -> tuple[str
         return _reason(result), True
     if result.startswith(_ANSWERED):
         given = _given(record)
-        said = given or dict.fromkeys(_ANSWER.findall(result))
+        said = given or dict.fromkeys(_answers(result))
         return "\n".join(answer.strip() for answer in said if answer.strip()), bool(given)
     return "", False
 
 
 def _command_line(markup: str) -> str:
     """A custom command as the human typed it: "/name arguments"."""
-    name = _COMMAND.search(markup)
-    args = _COMMAND_ARGS.search(markup)
-    parts = (name.group(1) if name else markup, args.group(1) if args else "")
+    name, args = _inside(markup, "command-name"), _inside(markup, "command-args")
+    parts = (markup if name is None else name, args or "")
     return " ".join(part.strip() for part in parts if part.strip())
+
+
+def _inside(markup: str, tag: str) -> str | None:
+    """What stands inside the first element of this name; None where none ends."""
+    _, _, rest = markup.partition(f"<{tag}>")
+    inside, end, _ = rest.partition(f"</{tag}>")
+    return inside if end else None
 
 
 def _reason(result: str) -> str:
     found = _REASON.search(result)
     if found is None or found.group(1).startswith(_CLARIFY):
         return ""
-    return _REJECTION_NOTE.sub("", found.group(1)).strip()
+    return found.group(1).partition(_REJECTION_NOTE)[0].strip()
+
+
+def _answers(result: str) -> Iterator[str]:
+    """The answers in the text of a result; one look for an end that is not there is the last."""
+    begin = result.find(_ANSWER)
+    while begin >= 0 and (end := _END_OF_ANSWER.search(result, begin + len(_ANSWER))):
+        yield result[begin + len(_ANSWER) : end.start()]
+        begin = result.find(_ANSWER, end.end())
 
 
 def _given(record: Record) -> dict[str, None]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -24,7 +24,9 @@ from contextecho.sessions.readers.gemini.parts import (
 )
 from contextecho.sessions.readers.gemini.speakers import CANNED, is_summary, speak
 
-_CLEANED = re.compile("[\u200b-\u200f\ufeff]|<!--.*?-->", re.DOTALL)
+_UNSEEN = re.compile("[\u200b-\u200f\ufeff]")
+_UNSEEN_OR_COMMENT = re.compile("[\u200b-\u200f\ufeff]|<!--.*?-->", re.DOTALL)
+_END_OF_COMMENT: Final = "-->"
 _LED = ("<session_context>", "<hook_context>")
 
 
@@ -106,7 +108,9 @@ def entry_of(message: dict[str, Any], line: int, span: Span) -> Entry:
 
 def _cleaned(text: str) -> str:
     """A text without what the client takes out of some of its records and not of others."""
-    return _CLEANED.sub("", text).strip()
+    # Behind the last end no comment is looked for: many beginnings would each look in vain.
+    head, end, rest = text.rpartition(_END_OF_COMMENT)
+    return (_UNSEEN_OR_COMMENT.sub("", head + end) + _UNSEEN.sub("", rest)).strip()
 
 
 def _is_clients(text: str) -> bool:
