@@ -27,6 +27,7 @@ MOST_TIMES: Final = 500
 _ALWAYS: Final = 1 << 24
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _ENCRYPTED: Final = 1
+_SLACK: Final = 1 << 20  # packed bytes beyond those that a beginning of an entry unpacks to
 _LOCAL_HEADER: Final = 30  # bytes before the name: the lengths of name and extra field end it
 
 
@@ -50,22 +51,36 @@ def open_zip(file: BinaryIO, where: str) -> ZipFile:
 
 def unpack(file: BinaryIO, entry: ZipInfo, where: str) -> bytes:
     """The bytes of one entry. Raises `SessionError` when they are damaged or too many."""
-    name = f"{where}, entry {entry.filename}"
-    if entry.flag_bits & _ENCRYPTED:
-        raise SessionError("is encrypted", where=name)
-    if entry.file_size > max(_ALWAYS, min(LARGEST, MOST_TIMES * entry.compress_size)):
-        raise SessionError(f"unpacks to {entry.file_size:,} bytes, too many to read", where=name)
-    file.seek(entry.header_offset)
-    header = file.read(_LOCAL_HEADER)
-    file.seek(_little(header[26:28]) + _little(header[28:30]), 1)
-    packed = file.read(entry.compress_size)
-    data = _unpacked(packed, entry.compress_type, entry.file_size, name)
-    if not header.startswith(ZIP) or zlib.crc32(data) != entry.CRC:
+    name = _named(entry, where)
+    if entry.file_size > _most(entry.compress_size):
+        raise SessionError(_too_many(entry.file_size), where=name)
+    data = _unpacked(_packed(file, entry, name), entry.compress_type, entry.file_size, name)
+    if zlib.crc32(data) != entry.CRC:
         raise SessionError("is damaged: its checksum does not fit", where=name)
     return data
 
 
+def beginning_of(file: BinaryIO, entry: ZipInfo, length: int, where: str) -> bytes:
+    """The first bytes of one entry, of which no more are unpacked; raises `SessionError`."""
+    name = _named(entry, where)
+    packed = _packed(file, entry, name, most=length + _SLACK)
+    return _unpacked(packed, entry.compress_type, length, name)[:length]
+
+
+def _packed(file: BinaryIO, entry: ZipInfo, name: str, *, most: int = LARGEST) -> bytes:
+    """The packed bytes of one entry, `most` at most. Raises `SessionError`."""
+    if entry.flag_bits & _ENCRYPTED:
+        raise SessionError("is encrypted", where=name)
+    file.seek(entry.header_offset)
+    header = file.read(_LOCAL_HEADER)
+    if not header.startswith(ZIP):
+        raise SessionError("is damaged: it is not where the directory says", where=name)
+    file.seek(_little(header[26:28]) + _little(header[28:30]), 1)
+    return file.read(min(entry.compress_size, most))
+
+
 def _unpacked(packed: bytes, method: int, size: int, where: str) -> bytes:
+    """At most `size` bytes of what is packed; what is stored as it is."""
     if method == _STORED:
         return packed
     try:
@@ -86,6 +101,19 @@ def _unzstd(packed: bytes, size: int) -> bytes:
             return file.read(size)
     except zstd.ZstdError as error:
         raise ValueError from error
+
+
+def _most(packed: int) -> int:
+    """How many bytes so many packed bytes may unpack to."""
+    return max(_ALWAYS, min(LARGEST, MOST_TIMES * packed))
+
+
+def _too_many(size: int) -> str:
+    return f"unpacks to {size:,} bytes, too many to read"
+
+
+def _named(entry: ZipInfo, where: str) -> str:
+    return f"{where}, entry {entry.filename}"
 
 
 def _little(two: bytes) -> int:
