@@ -133,6 +133,24 @@ def test_a_database_was_last_written_when_its_log_was(tmp_path: Path, settled: N
     assert found.last_used == later
 
 
+@pytest.mark.parametrize("name", ["store.json", "store.jsonl", "store.json.gz"])
+def test_a_database_of_a_texts_name_is_read_again_when_its_log_changed(
+    tmp_path: Path, settled: None, name: str
+) -> None:
+    said = [opencode.user("a"), opencode.assistant("b")]
+    path = opencode.as_database(tmp_path, said).rename(tmp_path / name)
+    client = sqlite3.connect(path, isolation_level=None)
+    client.execute("PRAGMA journal_mode = WAL")
+    client.execute("UPDATE session SET directory = 'one'")
+    client.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.read_bytes()
+    assert [found.summary.cwd for found in survey([tmp_path]).sessions] == ["one"]
+    client.execute("UPDATE session SET directory = 'two'")
+    assert path.read_bytes() == before, "the change is in the log alone"
+    assert [found.summary.cwd for found in survey([tmp_path]).sessions] == ["two"]
+    client.close()
+
+
 def test_what_cannot_be_read_is_remembered_with_its_reason(
     tmp_path: Path, settled: None, read: Read
 ) -> None:

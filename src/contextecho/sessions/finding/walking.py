@@ -25,6 +25,7 @@ _KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
 _PACKED: Final = (".zst", ".gz")
 _TEXTS: Final = (*_KINDS, *_PACKED)
 _DATABASE: Final = ".db"
+_PAGE: Final = 512  # bytes: a database has so many, or a multiple; few texts do
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
     {
@@ -181,14 +182,30 @@ def _refused(path: str, error: OSError) -> SessionError:
 
 def _candidate(path: str, status: os.stat_result) -> Candidate:
     size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    return Candidate(path, Mark(size, modified, changed, status.st_ino, _log_ns(path)))
+    return Candidate(path, Mark(size, modified, changed, status.st_ino, _log_ns(path, size)))
 
 
-def _log_ns(path: str) -> int:
-    """When a database's log was written, whatever the name; texts have none."""
-    if path.endswith(_TEXTS):
+def _log_ns(path: str, size: int) -> int:
+    """When a database's log was written, whatever the database's name; texts have none."""
+    if path.endswith(_TEXTS) and (size % _PAGE or not _begins_as_database(path)):
         return 0  # one look less at each of thousands of files
     with suppress(OSError):
         file = os.path.realpath(path)  # the log lies beside what a link leads to
         return os.stat(f"{file}-wal").st_mtime_ns  # noqa: PTH116
     return 0
+
+
+def _begins_as_database(path: str) -> bool:
+    """Whether a regular file of a text's name is a database all the same."""
+    from contextecho.sessions.building.databases import MAGIC
+
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return os.read(handle, len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
