@@ -244,6 +244,21 @@ def test_the_thirty_days_are_said_unless_the_setting_says_otherwise(home: Path) 
     assert "30 days" in (retention_warning({}, home=home) or "")
 
 
+def test_a_pipe_where_settings_are_is_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / ".claude" / "settings.json")
+    assert "30 days" in (retention_warning({}, home=home) or "")
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_pipe_where_a_manifest_is_is_not_waited_for(
+    tmp_path: Path, packed: Callable[[bytes], bytes]
+) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    path = put(tmp_path / "a.jsonl.gz", packed(SESSION), 1_000)
+    (found,) = discover([tmp_path])
+    assert (found.path, found.summary.steps) == (path, 1)
+
+
 def test_the_thirty_days_are_claude_codes_alone(tmp_path: Path) -> None:
     (tmp_path / ".codex" / "sessions").mkdir(parents=True)
     assert retention_warning({}, home=tmp_path) is None

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
+from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.index import Entry, Index
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
@@ -211,8 +212,10 @@ def _retention_days(root: Path) -> int | None:
     """`cleanupPeriodDays` of this client folder, if it is set."""
     from contextecho.sessions.building.jsontext import decode_json
 
+    file = root / "settings.json"
     try:
-        settings = decode_json((root / "settings.json").read_bytes())
+        refuse_endless(file)
+        settings = decode_json(file.read_bytes())
     except OSError:
         return None
     days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
