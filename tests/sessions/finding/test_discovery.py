@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from contextecho.cli.main import main
 from contextecho.sessions import (
     discover,
+    keep_session,
     look_inside,
     newest_session,
     read_session,
@@ -358,6 +360,34 @@ def test_what_was_packed_is_found_like_what_was_not(tmp_path: Path, pack: str) -
     assert (one.format, one.summary.steps) == ("claude-code", 1)
     assert [first.summary.member, second.summary.member] == ["1", "2"]
     assert read_session(second.name).name == second.name
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("a.jsonl.gz", gzip.compress(SESSION)[:-20], "gzip"),
+        ("a.json.zst", zstd.compress(SESSION)[:-20], "zstd"),
+    ],
+)
+def test_what_cannot_be_unpacked_is_listed_with_the_reason(
+    tmp_path: Path, name: str, data: bytes, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = put(tmp_path / name, data, 1_000)
+    (found,) = discover([tmp_path])
+    assert (found.path, found.format) == (path, format)
+    assert found.summary.error == "is damaged and cannot be unpacked: it was cut"
+    with pytest.raises(SystemExit):
+        main(["scan", str(tmp_path)])
+    assert f"{path}: is damaged" in capsys.readouterr().err
+
+
+def test_a_kept_session_that_was_cut_is_listed_as_what_it_was(tmp_path: Path) -> None:
+    put(tmp_path / "s.jsonl", SESSION, 1_000)
+    path = keep_session(read_session(tmp_path / "s.jsonl"), tmp_path / "kept").path
+    path.write_bytes(path.read_bytes()[:-20])
+    (found,) = discover([tmp_path / "kept"])
+    assert (found.path, found.format) == (path, "claude-code")
+    assert found.summary.error == "is damaged and cannot be unpacked: it was cut"
 
 
 def test_the_lines_of_another_programs_document_are_not_decoded_one_by_one() -> None:
