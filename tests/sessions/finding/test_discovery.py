@@ -89,6 +89,19 @@ def test_sub_agents_are_told_by_name_and_content_and_counted(home: Path) -> None
     assert names[:2] == ["agent-sessions-are-fun.jsonl", "agent-mixed.jsonl"]
 
 
+@pytest.mark.parametrize("folder", ["my-subagents-lab", "subagents/-work", "x.subagents"])
+def test_a_folder_that_is_named_after_sub_agents_hides_no_session(
+    tmp_path: Path, folder: str
+) -> None:
+    """The client's folder of them is the one that the file lies in, and has their name alone."""
+    warming_up = line(assistant("x" * 70_000, isSidechain=True))  # clients 2.0.0 to 2.0.27
+    path = put(tmp_path / folder / "s.jsonl", warming_up + SESSION, 1_000)
+    inside = put(tmp_path / "s" / "subagents" / "s.jsonl", warming_up + SESSION, 1_000)
+    found = survey([tmp_path])
+    assert ([session.path for session in found.sessions], found.sub_agents) == ([path], 1)
+    assert look_inside(inside, lambda session: session.steps, is_named=True).sessions
+
+
 def test_the_config_variable_may_name_several_folders(home: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         put(tmp_path / name / "projects" / "p" / f"{name}.jsonl", SESSION, 9_000)

@@ -71,7 +71,7 @@ def _format_said(path: Path) -> str | None:
 
 def _is_sub_agents(path: Path) -> bool:
     """Whether a file is a sub-agent's of Claude Code, by its name and then its content."""
-    if not (path.name.startswith("agent-") or "subagents" in str(path)):
+    if not (path.name.startswith("agent-") or path.parent.name == "subagents"):
         return False
     return set(_IS_SIDECHAIN.findall(beginning(path, _PEEK))) == {b"true"}
 
