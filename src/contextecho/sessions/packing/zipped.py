@@ -9,7 +9,9 @@ packed bytes.
 from __future__ import annotations
 
 import zlib
-from io import BytesIO
+from collections.abc import Sequence
+from io import SEEK_END, BytesIO
+from operator import attrgetter
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from contextecho.errors import SessionError
@@ -22,7 +24,7 @@ LARGEST: Final = 1 << 30
 """Bytes that one entry may unpack to; it is held while it is read."""
 
 MOST_TIMES: Final = 500
-"""How much larger than its packed bytes; what is smaller than `_ALWAYS` may be."""
+"""How much larger than the packed bytes an entry may be, or all; but `_ALWAYS` are allowed."""
 
 _ALWAYS: Final = 1 << 24
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
@@ -37,22 +39,41 @@ def first_entry(head: bytes) -> str:
 
 
 def open_zip(file: BinaryIO, where: str) -> ZipFile:
-    """The directory of a zip file. Raises `SessionError` when it has none."""
+    """The directory of a zip file.
+
+    Raises `SessionError` when it has none, or its entries overlap or unpack to too much.
+    """
     from zipfile import BadZipFile, ZipFile
 
     try:
-        return ZipFile(file)
+        directory = ZipFile(file)
     except (BadZipFile, ValueError, NotImplementedError, EOFError, OverflowError):
         raise SessionError(
             "the zip file has no directory at its end: it was cut, or is still being written",
             where=where,
         ) from None
+    _refuse_overlaps(directory.filelist, where)
+    size = sum(entry.file_size for entry in directory.filelist)
+    if size > _most(file.seek(0, SEEK_END)):
+        raise SessionError(_too_many(size), where=where, todo="unpack it yourself if you trust it")
+    return directory
+
+
+def _refuse_overlaps(entries: Sequence[ZipInfo], where: str) -> None:
+    """Raises `SessionError` when two entries share bytes: so few may unpack to any number."""
+    end = 0
+    for entry in sorted(entries, key=attrgetter("header_offset")):
+        if entry.header_offset < end:
+            raise SessionError(
+                "the zip file is damaged: its entries overlap", where=_named(entry, where)
+            )
+        end = entry.header_offset + _LOCAL_HEADER + entry.compress_size
 
 
 def unpack(file: BinaryIO, entry: ZipInfo, where: str) -> bytes:
     """The bytes of one entry. Raises `SessionError` when they are damaged or too many."""
     name = _named(entry, where)
-    if entry.file_size > _most(entry.compress_size):
+    if entry.file_size > min(LARGEST, _most(entry.compress_size)):
         raise SessionError(_too_many(entry.file_size), where=name)
     data = _unpacked(_packed(file, entry, name), entry.compress_type, entry.file_size, name)
     if zlib.crc32(data) != entry.CRC:
@@ -105,7 +126,7 @@ def _unzstd(packed: bytes, size: int) -> bytes:
 
 def _most(packed: int) -> int:
     """How many bytes so many packed bytes may unpack to."""
-    return max(_ALWAYS, min(LARGEST, MOST_TIMES * packed))
+    return max(_ALWAYS, MOST_TIMES * packed)
 
 
 def _too_many(size: int) -> str:
