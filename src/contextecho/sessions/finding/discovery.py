@@ -31,7 +31,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     file: str
     bytes: int | None  # of its file or of all its files; None for one of several in a file
-    modified: float  # when the file was last written: seconds since 1970
+    modified: float  # when the file, or the newest of its files, was written: seconds since 1970
     summary: Summary
 
     @property
@@ -199,7 +199,7 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
             bytes=file.mark.bytes
             if summary.bytes is None and summary.member is None
             else summary.bytes,
-            modified=file.mark.written_ns / 1e9,
+            modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
             summary=summary,
         )
         for file, found in files
