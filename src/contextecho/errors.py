@@ -3,7 +3,8 @@
     ContextEchoError
     ├── UsageError          the command or its arguments are wrong              exit 2
     │   ├── SessionError    a session file cannot be read as a conversation     exit 2
-    │   │   └── PassingError    not at this moment; it may be readable the next
+    │   │   ├── PassingError    not at this moment; it may be readable the next
+    │   │   └── PackedError     it is packed, and cannot be unpacked
     │   └── DataError       a battery, protocol, recipe or store is not valid   exit 2
     ├── IncompleteError     cells are missing that the command needs            exit 4
     ├── BudgetError         the budget is used up, or too small to begin        exit 5
@@ -47,6 +48,10 @@ class SessionError(UsageError):
 
 class PassingError(SessionError):
     """A session file cannot be read at this moment, whatever is in it."""
+
+
+class PackedError(SessionError):
+    """A session file is packed and cannot be unpacked: it is damaged, or too large."""
 
 
 class DataError(UsageError):

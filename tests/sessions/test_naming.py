@@ -8,7 +8,7 @@ import pytest
 
 from contextecho.errors import SessionError
 from contextecho.sessions import example_session, read_session
-from contextecho.sessions.reading import split_name
+from contextecho.sessions.reading import members_of, split_name
 
 
 def test_a_name_that_is_too_long_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -21,6 +21,15 @@ def test_a_name_that_is_too_long_is_refused_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(SessionError, match=says) as refused:
             read_session(name)
         assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\0b#c", "a\ud800"])
+def test_a_name_that_no_file_has_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a").touch()
+    with pytest.raises(SessionError, match="is no name that a file can have"):
+        read_session(tmp_path / name)
+    with pytest.raises(SessionError):
+        members_of(tmp_path / name)
 
 
 def test_a_name_that_may_not_be_looked_up_is_a_files(

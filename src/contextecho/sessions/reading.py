@@ -9,7 +9,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from os import PathLike, fspath
+from os import PathLike, fsencode, fspath
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
 from contextecho.sessions.packing import packed
 from contextecho.sessions.readers import Reader, is_single, readers
+from contextecho.untrusted import make_visible
 
 _MOST_NAMED: Final = 5  # sessions of a file, where another is asked for
 _HEAD: Final = 1 << 16
@@ -163,11 +164,22 @@ def _is_there(path: Path) -> bool:
 
 @contextmanager
 def _failing_readably(path: Path) -> Iterator[None]:
-    """What the system says about a file, as a `SessionError`."""
+    """What the system says about a file, or its name is, as a `SessionError`."""
+    _refuse_unnameable(path)
     try:
         yield
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def _refuse_unnameable(path: Path) -> None:
+    """Raises `SessionError` for a name that no file can have."""
+    try:
+        is_name = b"\0" not in fsencode(path)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise SessionError("is no name that a file can have", where=make_visible(str(path)))
 
 
 def _read_head(path: Path) -> bytes:

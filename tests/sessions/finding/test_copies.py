@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import json
 import os
 import shutil
@@ -19,7 +20,9 @@ from contextecho.sessions import (
     survey,
     walk,
 )
+from contextecho.sessions.packing.zipped import beginning_of, open_zip
 from sessions.claude_code_lines import assistant, line, user, write
+from sessions.inspect_logs import DEFLATED, STORED, ZSTD, zip_of
 from sessions.readers.test_openhands_sdk import EVENTS, as_folder
 
 MAKE: dict[str, Callable[[Session, Path], Path]] = {
@@ -28,6 +31,15 @@ MAKE: dict[str, Callable[[Session, Path], Path]] = {
     "log": lambda session, folder: convert_session(session, folder / "x.eval"),
     "document": lambda session, folder: convert_session(session, folder / "x.json"),
 }
+
+
+def as_packed_by(method: int, packed: bytes) -> bytes:
+    """A zip file whose start says that it is packed by a method, and to a gigabyte."""
+    data = zip_of({"_journal/start.json": (STORED, packed)}, {"_journal/start.json": 1 << 30})
+    begin = data.index(b"PK\x01\x02")
+    local, directory = bytearray(data[:begin]), bytearray(data[begin:])
+    local[8:10] = directory[10:12] = method.to_bytes(2, "little")
+    return bytes(local + directory)
 
 
 def listed(*places: Path) -> tuple[set[Path], int]:
@@ -83,6 +95,10 @@ def test_a_session_of_many_files_is_there_if_all_are_as_they_were(tmp_path: Path
         ("a.jsonl", b'{"format":"contextecho.session/1","sha256":7,"bytes":"x"}\n'),
         ("a.json", b'{"version":2,"metadata":{"contextecho":{"sha256":"x"}}}'),
         ("a.eval", b"PK\x03\x04 and no zip file"),
+        ("a.eval", as_packed_by(93, b"\x28\xb5\x2f\xfd garbage")),
+        ("a.eval", as_packed_by(8, b"\xff\xff\xff\xff garbage")),
+        ("a.eval", as_packed_by(12, bz2.compress(bytes(1 << 20)))),
+        ("a.eval", as_packed_by(14, b"\x09\x04\x05\x00\x5d\xff\xff\xff\xff" + b"\xff" * 50)),
         ("a.jsonl.zst", b"\x28\xb5\x2f\xfd"),
     ],
 )
@@ -91,6 +107,17 @@ def test_what_says_nothing_of_an_original_stays(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     assert listed(tmp_path) == ({original, tmp_path / name}, 0)
+
+
+@pytest.mark.parametrize("method", [STORED, DEFLATED, ZSTD])
+def test_of_how_a_log_begins_a_few_bytes_are_unpacked(tmp_path: Path, method: int) -> None:
+    data = b'{"version":2,"x":"' + bytes(1 << 23)
+    path = tmp_path / "a.eval"
+    path.write_bytes(zip_of({"_journal/start.json": (method, data)}))
+    with path.open("rb") as file:
+        (entry,) = open_zip(file, "x").filelist
+        assert beginning_of(file, entry, 100, "x") == data[:100]
+        assert file.tell() < 1 << 21
 
 
 def test_list_and_scan_say_how_many(

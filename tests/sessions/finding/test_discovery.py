@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from contextecho.cli.main import main
 from contextecho.sessions import (
     discover,
+    keep_session,
     look_inside,
     newest_session,
     read_session,
@@ -85,6 +87,19 @@ def test_sub_agents_are_told_by_name_and_content_and_counted(home: Path) -> None
     assert found.sub_agents == 2
     names = [session.path.name for session in found.sessions]
     assert names[:2] == ["agent-sessions-are-fun.jsonl", "agent-mixed.jsonl"]
+
+
+@pytest.mark.parametrize("folder", ["my-subagents-lab", "subagents/-work", "x.subagents"])
+def test_a_folder_that_is_named_after_sub_agents_hides_no_session(
+    tmp_path: Path, folder: str
+) -> None:
+    """The client's folder of them is the one that the file lies in, and has their name alone."""
+    warming_up = line(assistant("x" * 70_000, isSidechain=True))  # clients 2.0.0 to 2.0.27
+    path = put(tmp_path / folder / "s.jsonl", warming_up + SESSION, 1_000)
+    inside = put(tmp_path / "s" / "subagents" / "s.jsonl", warming_up + SESSION, 1_000)
+    found = survey([tmp_path])
+    assert ([session.path for session in found.sessions], found.sub_agents) == ([path], 1)
+    assert look_inside(inside, lambda session: session.steps, is_named=True).sessions
 
 
 def test_the_config_variable_may_name_several_folders(home: Path, tmp_path: Path) -> None:
@@ -244,6 +259,21 @@ def test_the_thirty_days_are_said_unless_the_setting_says_otherwise(home: Path) 
     assert "30 days" in (retention_warning({}, home=home) or "")
 
 
+def test_a_pipe_where_settings_are_is_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / ".claude" / "settings.json")
+    assert "30 days" in (retention_warning({}, home=home) or "")
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_pipe_where_a_manifest_is_is_not_waited_for(
+    tmp_path: Path, packed: Callable[[bytes], bytes]
+) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    path = put(tmp_path / "a.jsonl.gz", packed(SESSION), 1_000)
+    (found,) = discover([tmp_path])
+    assert (found.path, found.summary.steps) == (path, 1)
+
+
 def test_the_thirty_days_are_claude_codes_alone(tmp_path: Path) -> None:
     (tmp_path / ".codex" / "sessions").mkdir(parents=True)
     assert retention_warning({}, home=tmp_path) is None
@@ -343,6 +373,34 @@ def test_what_was_packed_is_found_like_what_was_not(tmp_path: Path, pack: str) -
     assert (one.format, one.summary.steps) == ("claude-code", 1)
     assert [first.summary.member, second.summary.member] == ["1", "2"]
     assert read_session(second.name).name == second.name
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("a.jsonl.gz", gzip.compress(SESSION)[:-20], "gzip"),
+        ("a.json.zst", zstd.compress(SESSION)[:-20], "zstd"),
+    ],
+)
+def test_what_cannot_be_unpacked_is_listed_with_the_reason(
+    tmp_path: Path, name: str, data: bytes, format: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = put(tmp_path / name, data, 1_000)
+    (found,) = discover([tmp_path])
+    assert (found.path, found.format) == (path, format)
+    assert found.summary.error == "is damaged and cannot be unpacked: it was cut"
+    with pytest.raises(SystemExit):
+        main(["scan", str(tmp_path)])
+    assert f"{path}: is damaged" in capsys.readouterr().err
+
+
+def test_a_kept_session_that_was_cut_is_listed_as_what_it_was(tmp_path: Path) -> None:
+    put(tmp_path / "s.jsonl", SESSION, 1_000)
+    path = keep_session(read_session(tmp_path / "s.jsonl"), tmp_path / "kept").path
+    path.write_bytes(path.read_bytes()[:-20])
+    (found,) = discover([tmp_path / "kept"])
+    assert (found.path, found.format) == (path, "claude-code")
+    assert found.summary.error == "is damaged and cannot be unpacked: it was cut"
 
 
 def test_the_lines_of_another_programs_document_are_not_decoded_one_by_one() -> None:

@@ -15,13 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextecho.sessions import survey
+from contextecho.sessions import newest_session, read_session, survey
 from contextecho.sessions.building.stamp import changed
 from contextecho.sessions.finding.index import Index
+from contextecho.sessions.finding.summarising import times_of
 from contextecho.sessions.finding.summary import Summaries
 from sessions import opencode_building as opencode
 from sessions.claude_code_lines import assistant, line, user
 from sessions.finding.test_discovery import put
+from sessions.readers import test_openhands_sdk as openhands
 
 SESSION = line(user("a")) + line(assistant("b"))
 LONGER = SESSION + line(user("c")) + line(assistant("d"))
@@ -131,6 +133,55 @@ def test_a_database_was_last_written_when_its_log_was(tmp_path: Path, settled: N
     put(path.with_name(f"{path.name}-wal"), b"", later + 1_000)
     (found,) = survey([path]).sessions
     assert found.last_used == later
+
+
+def openhands_folder(folder: Path) -> Path:
+    return openhands.as_folder(folder, openhands.EVENTS)
+
+
+def opencode_tree(folder: Path) -> Path:
+    return opencode.as_tree(folder, [opencode.user("a"), opencode.assistant("b")])
+
+
+def opencode_first_tree(folder: Path) -> Path:
+    return opencode.as_first_tree(folder, [opencode.user("a"), opencode.assistant("b")])
+
+
+@pytest.mark.parametrize("make", [openhands_folder, opencode_tree, opencode_first_tree])
+def test_a_session_of_many_files_was_last_written_when_the_newest_was(
+    tmp_path: Path, settled: None, make: Callable[[Path], Path]
+) -> None:
+    """Its first file stays as it was while messages are added beside it."""
+    data = tmp_path / "data"
+    data.mkdir()
+    path = make(data)
+    os.utime(path, (1_000, 1_000))
+    put(tmp_path / "projects" / "a.jsonl", SESSION, 2_000)
+    last = times_of(read_session(path))[1]
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path), "OPENHANDS_CONVERSATIONS_DIR": str(data)}
+    for _ in range(2):
+        newest = newest_session(env | {"HOME": str(tmp_path)})
+        assert newest is not None
+        assert (newest.path, newest.last_used) == (path, last)
+        assert survey([data]).sessions[0].last_used == last
+
+
+@pytest.mark.parametrize("name", ["store.json", "store.jsonl", "store.json.gz"])
+def test_a_database_of_a_texts_name_is_read_again_when_its_log_changed(
+    tmp_path: Path, settled: None, name: str
+) -> None:
+    said = [opencode.user("a"), opencode.assistant("b")]
+    path = opencode.as_database(tmp_path, said).rename(tmp_path / name)
+    client = sqlite3.connect(path, isolation_level=None)
+    client.execute("PRAGMA journal_mode = WAL")
+    client.execute("UPDATE session SET directory = 'one'")
+    client.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.read_bytes()
+    assert [found.summary.cwd for found in survey([tmp_path]).sessions] == ["one"]
+    client.execute("UPDATE session SET directory = 'two'")
+    assert path.read_bytes() == before, "the change is in the log alone"
+    assert [found.summary.cwd for found in survey([tmp_path]).sessions] == ["two"]
+    client.close()
 
 
 def test_what_cannot_be_read_is_remembered_with_its_reason(

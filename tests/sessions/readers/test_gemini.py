@@ -11,6 +11,7 @@ How the counts of the real files were found:
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_se
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.readers import gemini
 from contextecho.sessions.readers.gemini.copies import _cleaned
+from contextecho.sessions.readers.gemini.sidechains import sidechains_below
 from sessions.any_bytes import check
 from sessions.claude_code_lines import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
@@ -644,6 +646,12 @@ def test_a_value_of_any_type_anywhere_is_no_trouble(tmp_path: Path, seed: bytes)
         for odd in odd_values(json.loads(line)):
             log = [*lines[:number], as_log(odd), *lines[number + 1 :]]
             check(tmp_path / "f", b"".join(log), format="gemini")
+
+
+def test_a_pipe_where_a_sub_agent_may_be_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    os.mkfifo(tmp_path / "s" / "a.jsonl")
+    assert list(sidechains_below(tmp_path / "main.json", "s")) == []
 
 
 @QUIET

@@ -325,6 +325,31 @@ def test_an_entry_unpacks_to_no_more_than_so_many_times_its_bytes(
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("shift", [0, 1, 29])
+def test_entries_that_share_bytes_are_refused(tmp_path: Path, shift: int) -> None:
+    """A directory may name one sample thousands of times, and unpack to any number of bytes."""
+    path = write_eval(tmp_path / "log", sample(user("a"), assistant("b")), method=STORED)
+    data = path.read_bytes()
+    begin = data.index(b"PK\x01\x02")
+    local = data.index(b"samples/") - 30
+    place = (local + shift).to_bytes(4, "little")
+    path.write_bytes(data[:begin] + data[begin:].replace(bytes(4) + b"_jou", place + b"_jou"))
+    with pytest.raises(SessionError, match="is damaged: its entries overlap") as refused:
+        read_session(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_all_entries_unpack_to_no_more_than_so_many_times_their_bytes(tmp_path: Path) -> None:
+    """Ten samples of 16 MB each, which a single one may have, of a few hundred bytes by zstd."""
+    empty = json.dumps(sample(user("a"), assistant("b"))).encode() + b" " * 16_000_000
+    path = tmp_path / "log.eval"
+    path.write_bytes(zip_of({f"samples/{n}_epoch_1.json": (ZSTD, empty) for n in range(1)}))
+    assert read_session(path).steps == 1
+    path.write_bytes(zip_of({f"samples/{n}_epoch_1.json": (ZSTD, empty) for n in range(10)}))
+    with pytest.raises(SessionError, match=r"log\.eval: unpacks to 160,0.* bytes, too many"):
+        members_of(path)
+
+
 @pytest.mark.parametrize("id", ["a//b", "x/", "./y", "a/../b", "a" * 3000])
 def test_a_sample_of_any_id_can_be_named(tmp_path: Path, id: str) -> None:
     """A `Path` cannot hold all of these names, so they are given as text."""

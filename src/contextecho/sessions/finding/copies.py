@@ -11,11 +11,14 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
+
+from contextecho.errors import SessionError
 
 if TYPE_CHECKING:
     from contextecho.sessions.finding.walking import Candidate
@@ -116,14 +119,13 @@ def _made_from(path: str) -> _Made | None:
 
 
 def _start_of(path: str) -> bytes:
-    """What a log that is a zip file began with."""
-    from zipfile import BadZipFile, ZipFile
+    """What a log that is a zip file began with; nothing of one that is damaged."""
+    from contextecho.sessions.packing.zipped import beginning_of, open_zip
 
-    try:
-        with ZipFile(path) as log, log.open("_journal/start.json") as entry:
-            return entry.read(_PEEK)
-    except (BadZipFile, KeyError, NotImplementedError, EOFError, RuntimeError, OverflowError):
-        return b""
+    with suppress(SessionError), open(path, "rb") as file:  # noqa: PTH123
+        entry = open_zip(file, path).NameToInfo.get("_journal/start.json")
+        return b"" if entry is None else beginning_of(file, entry, _PEEK, path)
+    return b""
 
 
 def _is_same(path: str, original: tuple[_File, ...], hashes: dict[str, str]) -> bool:

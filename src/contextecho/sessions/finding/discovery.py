@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
+from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.index import Entry, Index
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
@@ -30,7 +31,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     file: str
     bytes: int | None  # of its file or of all its files; None for one of several in a file
-    modified: float  # when the file was last written: seconds since 1970
+    modified: float  # when the file, or the newest of its files, was written: seconds since 1970
     summary: Summary
 
     @property
@@ -198,7 +199,7 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
             bytes=file.mark.bytes
             if summary.bytes is None and summary.member is None
             else summary.bytes,
-            modified=file.mark.written_ns / 1e9,
+            modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
             summary=summary,
         )
         for file, found in files
@@ -211,8 +212,10 @@ def _retention_days(root: Path) -> int | None:
     """`cleanupPeriodDays` of this client folder, if it is set."""
     from contextecho.sessions.building.jsontext import decode_json
 
+    file = root / "settings.json"
     try:
-        settings = decode_json((root / "settings.json").read_bytes())
+        refuse_endless(file)
+        settings = decode_json(file.read_bytes())
     except OSError:
         return None
     days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None

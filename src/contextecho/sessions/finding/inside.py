@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from contextecho.errors import SessionError
+from contextecho.errors import PackedError, SessionError
 from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
-from contextecho.sessions.packing.packed import beginning
+from contextecho.sessions.packing.packed import beginning, format_said
 from contextecho.sessions.reading import Held, open_file
 
 # A file that is read from its beginning for each of its sessions (a data set of
@@ -28,7 +28,7 @@ Made = TypeVar("Made")
 class Inside(NamedTuple, Generic[Made]):
     """What was made of each session in a file, or why there is nothing."""
 
-    format: str | None = None  # None: no reader knows the file
+    format: str | None = None  # None: no reader knows the file; how packed, if that is all we know
     sessions: Sequence[tuple[str | None, Made | SessionError]] = ()  # by member
     sub_agents: int = 0  # sessions that are sub-agents', which belong to another
     error: SessionError | None = None
@@ -45,6 +45,8 @@ def look_inside(
         if not is_named and _is_sub_agents(path):
             return Inside(sub_agents=1)
         held = open_file(path)
+    except PackedError as error:
+        return Inside(format=_format_said(path), error=error)
     except SessionError as error:
         return Inside(error=error)
     except FileNotFoundError:
@@ -60,9 +62,16 @@ def look_inside(
     return Inside(held.format, sessions, sub_agents=len(made) - len(sessions))
 
 
+def _format_said(path: Path) -> str | None:
+    try:
+        return format_said(path)
+    except OSError:
+        return None
+
+
 def _is_sub_agents(path: Path) -> bool:
     """Whether a file is a sub-agent's of Claude Code, by its name and then its content."""
-    if not (path.name.startswith("agent-") or "subagents" in str(path)):
+    if not (path.name.startswith("agent-") or path.parent.name == "subagents"):
         return False
     return set(_IS_SIDECHAIN.findall(beginning(path, _PEEK))) == {b"true"}
 

@@ -6,7 +6,8 @@ counts by another rule than `show`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def _failed(format: str, member: str | None, error: SessionError) -> Summary:
 def _summary(session: Session) -> Summary:
     finals = list(_are_final(session))
     first_time, last_time = times_of(session)
+    files: Sequence[Path] | None = getattr(session.source, "files", None)  # `Spread`
     return Summary(
         format=session.format,
         id=session.id,
@@ -57,9 +59,19 @@ def _summary(session: Session) -> Summary:
         models=session.models,
         first_time=first_time,
         last_time=last_time,
-        bytes=session.bytes if hasattr(session.source, "files") else None,  # `Spread`
+        bytes=None if files is None else session.bytes,
         cwd=session.cwd,
+        written=None if files is None else _written(files),
     )
+
+
+def _written(files: Sequence[Path]) -> float | None:
+    """When the newest of the files was written; one that is gone by now tells nothing."""
+    newest = None
+    for file in files:
+        with suppress(OSError):
+            newest = max(newest or 0.0, file.stat().st_mtime)
+    return newest
 
 
 def times_of(session: Session) -> tuple[float | None, float | None]:

@@ -25,6 +25,7 @@ _KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
 _PACKED: Final = (".zst", ".gz")
 _TEXTS: Final = (*_KINDS, *_PACKED)
 _DATABASE: Final = ".db"
+_PAGE: Final = 512  # bytes: a database has so many, or a multiple; few texts do
 _NEVER_FOLDERS: Final = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _NEVER_FILES: Final = frozenset(
     {
@@ -48,12 +49,13 @@ class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
     modified_ns: int  # since 1970, like the others
     changed_ns: int  # which nobody can set; on Windows: when the file was made
     inode: int
-    log_ns: int = 0  # of a database: when its write-ahead log was written
+    # When a database's write-ahead log was written, or the last message that is a file was added.
+    later_ns: int = 0
 
     @property
     def written_ns(self) -> int:
-        """When the content was last written, of a database to its log too."""
-        return max(self.modified_ns, self.log_ns)
+        """When the content was last written, also to what is beside the file."""
+        return max(self.modified_ns, self.later_ns)
 
     @property
     def newest_ns(self) -> int:
@@ -181,14 +183,46 @@ def _refused(path: str, error: OSError) -> SessionError:
 
 def _candidate(path: str, status: os.stat_result) -> Candidate:
     size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    return Candidate(path, Mark(size, modified, changed, status.st_ino, _log_ns(path)))
+    return Candidate(path, Mark(size, modified, changed, status.st_ino, _later_ns(path, size)))
 
 
-def _log_ns(path: str) -> int:
-    """When a database's log was written, whatever the name; texts have none."""
-    if path.endswith(_TEXTS):
-        return 0  # one look less at each of thousands of files
+def _later_ns(path: str, size: int) -> int:
+    """When what is beside a file and goes on where it ends was written; 0 for most, of one file."""
     with suppress(OSError):
+        folder = _folder_of_messages(path)
+        if folder is not None:
+            return os.stat(folder).st_mtime_ns  # noqa: PTH116
+        if path.endswith(_TEXTS) and (size % _PAGE or not _begins_as_database(path)):
+            return 0  # one look less at each of thousands of files
         file = os.path.realpath(path)  # the log lies beside what a link leads to
         return os.stat(f"{file}-wal").st_mtime_ns  # noqa: PTH116
     return 0
+
+
+def _folder_of_messages(path: str) -> str | None:
+    """Where the messages of a session lie that has a file for each, as its file's name says."""
+    folder, name = os.path.split(path)
+    if name == "base_state.json":  # of OpenHands
+        return os.path.join(folder, "events")  # noqa: PTH118
+    if not (name.startswith("ses_") and name.endswith(".json")):  # of OpenCode
+        return None
+    above = os.path.dirname(folder)  # noqa: PTH120
+    if os.path.basename(folder) != "info":  # noqa: PTH119
+        above = os.path.dirname(above)  # noqa: PTH120
+    return os.path.join(above, "message", name.removesuffix(".json"))  # noqa: PTH118
+
+
+def _begins_as_database(path: str) -> bool:
+    """Whether a regular file of a text's name is a database all the same."""
+    from contextecho.sessions.building.databases import MAGIC
+
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return os.read(handle, len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+    finally:
+        os.close(handle)

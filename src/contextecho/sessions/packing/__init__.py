@@ -5,5 +5,6 @@ lies below all three. What each module knows:
 
     archive      the manifest beside a kept session
     packed       reading what is packed as if it were not
+    zipped       the entries of a zip file, as logs of Inspect are
     zstandard    where zstd is
 """

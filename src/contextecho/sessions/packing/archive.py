@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from contextecho.own_files import refuse_endless
 from contextecho.sessions.building.jsontext import scrub
 
 FORMAT: Final = "contextecho.archive/1"
@@ -46,8 +47,10 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 def manifest_in(folder: Path) -> Manifest | None:
     """The manifest in this folder; `None` where there is none of ours."""
+    path = folder / MANIFEST
     try:
-        with (folder / MANIFEST).open("rb") as file:
+        refuse_endless(path)
+        with path.open("rb") as file:
             manifest = msgspec.json.decode(file.read(_LONGEST), type=Manifest)
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return None

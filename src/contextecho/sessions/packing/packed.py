@@ -21,10 +21,10 @@ from typing import Any, BinaryIO, Final, cast
 
 from msgspec.structs import replace
 
-from contextecho.errors import SessionError
+from contextecho.errors import PackedError, SessionError
 from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Content, Session, Source, Turn
-from contextecho.sessions.packing.archive import kept_with
+from contextecho.sessions.packing.archive import kept_with, manifest_in
 
 LARGEST: Final = 1 << 34
 """Bytes that a file may unpack to."""
@@ -120,6 +120,19 @@ def begins_packed(head: bytes) -> bool:
     return head.startswith((_ZSTD, _GZIP))
 
 
+def format_said(path: Path) -> str:
+    """What a packed file that cannot be unpacked holds: a format if it was kept, or how packed.
+
+    Raises `OSError`.
+    """
+    folder, _ = kept_with(path)
+    manifest = manifest_in(folder)
+    if manifest is not None and path == folder / f"{manifest.files[0].name}.zst":
+        return manifest.source_format
+    with path.open("rb") as file:
+        return "gzip" if file.read(len(_GZIP)) == _GZIP else "zstd"
+
+
 def beginning(path: Path, length: int) -> bytes:
     """The first bytes of a file's content, of a packed one's as far as they can be unpacked."""
     if not is_packed(path):
@@ -138,7 +151,7 @@ def plain_name(packed: Path) -> str:
 
 
 def unpacked_parts(path: Path) -> Iterator[bytes]:
-    """The content of a packed file, part by part. Raises `SessionError` when it is damaged.
+    """The content of a packed file, part by part. Raises `PackedError` when it is damaged.
 
     Refuses what unpacks to more than `LARGEST` bytes, or to more than `MOST_TIMES` its size.
     """
@@ -149,14 +162,14 @@ def unpacked_parts(path: Path) -> Iterator[bytes]:
             while part := file.read(_CHUNK):
                 size += len(part)
                 if size > most:
-                    raise SessionError(
+                    raise PackedError(
                         f"unpacks to more than {most:,} bytes, too many for a session",
                         where=str(path),
                         todo="unpack it yourself if you trust it",
                     )
                 yield part
     except (EOFError, ValueError) as error:
-        raise SessionError(
+        raise PackedError(
             "is damaged and cannot be unpacked: "
             + ("it was cut" if isinstance(error, EOFError) else "its bytes are not as packed"),
             where=str(path),
@@ -217,4 +230,4 @@ def _naming(packed: Path, copy: Path) -> Iterator[None]:
         yield
     except SessionError as error:
         where, todo = (text.replace(str(copy), str(packed)) for text in (error.where, error.todo))
-        raise SessionError(error.what, where=where, todo=todo) from None
+        raise type(error)(error.what, where=where, todo=todo) from None

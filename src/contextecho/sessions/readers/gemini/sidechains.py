@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from contextecho.own_files import refuse_endless
 from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.model import Sidechain
 from contextecho.sessions.readers.gemini.log import is_message
@@ -25,6 +26,7 @@ def sidechains_below(path: Path, session_id: str) -> Iterator[Sidechain]:
     for found in sorted((path.parent / session_id).glob("*.jsonl")):
         messages, models = set[str](), dict[str, None]()
         try:
+            refuse_endless(found)
             with found.open("rb") as file:
                 for line in file:
                     _count(decode_json(line), messages, models)

@@ -3,7 +3,7 @@
 The one thing to know: a log holds many samples, each a session of its own, and one
 is read without unpacking the others. What each module knows:
 
-    archive   the zip file: entries, deflate, zstd      samples   what a sample holds
+    logs      where the samples lie                     samples   what a sample holds
     pieces    what a message says                       events    times, compactions
     converted places that `sessions convert` wrote
 """
@@ -18,7 +18,7 @@ from typing import Final
 from contextecho.errors import SessionError
 from contextecho.sessions.building import jsontext
 from contextecho.sessions.model import Session
-from contextecho.sessions.readers.inspect.archive import ZIP, first_entry
+from contextecho.sessions.packing.zipped import ZIP, first_entry
 from contextecho.sessions.readers.inspect.converted import as_converted, is_converted
 from contextecho.sessions.readers.inspect.logs import InspectSource, log_at
 from contextecho.sessions.readers.inspect.samples import say_sample

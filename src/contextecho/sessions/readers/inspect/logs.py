@@ -19,7 +19,7 @@ from contextecho.sessions.building.placed import Document, content_of
 from contextecho.sessions.building.stamp import Stamp, Stamped
 from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Content, Span, Turn
-from contextecho.sessions.readers.inspect.archive import ZIP, open_zip, unpack
+from contextecho.sessions.packing.zipped import ZIP, open_zip, unpack
 from contextecho.sessions.readers.inspect.pieces import pieces_of
 from contextecho.sessions.readers.inspect.samples import Header, Sample, header_of
 from contextecho.untrusted import make_visible
