@@ -27,6 +27,7 @@ from contextecho.sessions import (
 )
 from contextecho.sessions.converting.normalised import SHARED, Header, Line, lines_of
 from contextecho.sessions.reading import members_of
+from sessions import opencode_building as opencode
 from sessions.claude_code_lines import assistant, call, chained, line, record, result, user, write
 from sessions.damage import QUIET, json_values
 
@@ -469,3 +470,36 @@ def test_a_session_is_never_converted_onto_itself(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is the session itself"):
             convert_session(read_session(path), target, to="jsonl", force=True)
     assert path.read_bytes() == before
+
+
+def test_no_file_of_a_session_is_converted_onto(tmp_path: Path) -> None:
+    """Of a tree of files each part is the session; of Claude Code what lies beside it too."""
+    messages = [opencode.user("Look."), opencode.assistant("Looking.", opencode.tool())]
+    tree, claude = tmp_path / "tree", tmp_path / "claude"
+    tree.mkdir()
+    claude.mkdir()
+    paths = [opencode.as_tree(tree, messages), write(claude, [user("a"), assistant("b")])]
+    agent = record("user", isSidechain=True, agentId="x", message={"role": "user", "content": "c"})
+    for name, data in {
+        "subagents/agent-x.jsonl": line(agent),
+        "subagents/agent-x.meta.json": b"{}",
+        "tool-results/one.txt": b"long",
+    }.items():
+        (claude / "s1" / name).parent.mkdir(parents=True, exist_ok=True)
+        (claude / "s1" / name).write_bytes(data)
+    for folder, path in zip((tree, claude), paths, strict=True):
+        files = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+        assert len(files) > 3
+        for file in files:
+            to = "inspect" if file.suffix == ".json" else "jsonl"
+            with pytest.raises(UsageError, match=r"is (the|a file of the) session"):
+                convert_session(read_session(path), file, to=to, force=True)
+        assert {file: file.read_bytes() for file in files} == files
+
+
+def test_the_log_of_a_database_is_never_converted_onto(tmp_path: Path) -> None:
+    path = opencode.as_database(tmp_path, [opencode.user("a"), opencode.assistant("b")])
+    log = path.with_name(f"{path.name}-wal")
+    log.touch()
+    with pytest.raises(UsageError, match="is a file of the session"):
+        convert_session(read_session(path), log, to="jsonl", force=True)
