@@ -26,7 +26,7 @@ from contextecho.sessions.keeping import keep
 from contextecho.sessions.keeping.rows import copy_rows
 from contextecho.sessions.packing.archive import Manifest, kept_with
 from sessions import opencode_building as opencode
-from sessions.claude_code_lines import assistant, line, record, user, write
+from sessions.claude_code_lines import assistant, call, line, record, user, write
 from sessions.inspect_logs import sample, write_eval
 from sessions.inspect_logs import user as inspect_user
 from sessions.readers.test_openhands_sdk import EVENTS, as_folder
@@ -210,6 +210,29 @@ def test_a_tools_long_outputs_go_with_the_session(tmp_path: Path) -> None:
         "session.jsonl",
         "session/tool-results/one.txt",
     ]
+
+
+@pytest.mark.parametrize("name", ["s1.jsonl", "backup.jsonl", "a copy (2).jsonl"])
+@pytest.mark.parametrize("place", ["", "s1/subagents/", "s1/subagents/more/"])
+def test_what_is_known_of_a_sub_agent_is_kept(tmp_path: Path, name: str, place: str) -> None:
+    """The folder bears the session's id, whatever the session's file is called."""
+    folder = tmp_path / "client"
+    (folder / place).mkdir(parents=True)
+    (folder / "s1/tool-results").mkdir(parents=True)
+    (folder / "s1/tool-results/one.txt").write_text("long")
+    path = write(folder, [user("a"), assistant(call("t1", "Task")), assistant("b")])
+    path = path.rename(folder / name)
+    asked = user("other words", isSidechain=True, agentId="abc")
+    (folder / f"{place}agent-abc.jsonl").write_bytes(line(asked))
+    meta = '{"agentType": "reviewer", "toolUseId": "t1"}'
+    (folder / f"{place}agent-abc.meta.json").write_text(meta)
+    session = read_session(path)
+    (agent,) = session.sidechains
+    assert (agent.agent_id, agent.kind, agent.call_id) == ("abc", "reviewer", "t1")
+    kept = keep_session(session, tmp_path / "kept")
+    assert len(kept.manifest.files) == 4
+    (read,) = read_session(kept.path).sidechains
+    assert msgspec.structs.replace(read, path=agent.path) == agent
 
 
 def test_every_real_session_of_claude_code_is_kept_as_it_is(
