@@ -235,6 +235,56 @@ def test_what_is_known_of_a_sub_agent_is_kept(tmp_path: Path, name: str, place: 
     assert msgspec.structs.replace(read, path=agent.path) == agent
 
 
+def test_sub_agents_whose_session_is_gone_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "client"
+    (folder / "s1/subagents").mkdir(parents=True)
+    (folder / "gone/subagents").mkdir(parents=True)
+    write(folder, [user("a"), assistant("b")]).rename(folder / "s1.jsonl")
+    for n in range(8):
+        place = folder / ("s1/subagents" if n == 0 else "gone/subagents")
+        asked = user("words", isSidechain=True, agentId=str(n), sessionId="gone" if n else "s1")
+        (place / f"agent-{n}.jsonl").write_bytes(line(asked))
+    code, out, err = run(capsys, folder, "--to", tmp_path / "kept")
+    assert (code, "kept: claude-code s1 with 1 more file" in out) == (0, True)
+    named = ", ".join(f"{folder}/gone/subagents/agent-{n}.jsonl" for n in range(1, 6))
+    assert err.splitlines()[0] == (
+        f"not kept: 7 files of sub-agents that no session here started: {named} and 2 more"
+    )
+    _, out, _ = run(capsys, folder, "--to", tmp_path / "kept", "--json")
+    document = json.loads(out)
+    assert set(document) == {"kept", "unread", "orphans"}
+    assert len(document["orphans"]) == 7
+    shutil.rmtree(folder / "gone")
+    assert "not kept" not in run(capsys, folder, "--to", tmp_path / "kept")[2]
+
+
+def test_a_sub_agent_that_can_be_read_alone_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of OpenCode each session is whole; with its parent it is kept once, as a part of that."""
+    with_sub_agent(tmp_path)
+    code, out, err = run(capsys, tmp_path, "--to", tmp_path / "kept")
+    assert (code, len(out.splitlines()), "not kept" in err) == (0, 2, False)
+    next(tmp_path.glob("**/session/*/ses_1.json")).unlink()
+    code, out, err = run(capsys, tmp_path, "--to", tmp_path / "other")
+    assert (code, "kept: opencode ses_2" in out, "not kept" in err) == (0, True, False)
+
+
+def test_what_is_not_read_has_its_path_and_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, [user("a"), assistant("b")])
+    (tmp_path / "asked.jsonl").write_bytes(line(user("a")))
+    _, out, _ = run(capsys, tmp_path, "--to", tmp_path / "kept", "--json")
+    (unread,) = json.loads(out)["unread"]
+    assert unread == {
+        "path": str(tmp_path / "asked.jsonl"),
+        "reason": "holds no conversation: 1 prompt, no message of a model",
+    }
+
+
 def test_every_real_session_of_claude_code_is_kept_as_it_is(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
