@@ -503,3 +503,10 @@ def test_the_log_of_a_database_is_never_converted_onto(tmp_path: Path) -> None:
     log.touch()
     with pytest.raises(UsageError, match="is a file of the session"):
         convert_session(read_session(path), log, to="jsonl", force=True)
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.eval", "x.json"])
+def test_a_session_of_more_than_4_gib_is_read_back(tmp_path: Path, name: str) -> None:
+    session = read_session(write(tmp_path, [user("a"), assistant("b")]))
+    read = read_session(convert_session(replace(session, bytes=5 << 30), tmp_path / name))
+    assert (read.steps, read.skipped) == (1, ())
