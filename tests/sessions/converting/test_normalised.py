@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import msgspec
 import pytest
@@ -503,6 +505,46 @@ def test_the_log_of_a_database_is_never_converted_onto(tmp_path: Path) -> None:
     log.touch()
     with pytest.raises(UsageError, match="is a file of the session"):
         convert_session(read_session(path), log, to="jsonl", force=True)
+
+
+IDS = (
+    *(
+        "a\0b",
+        "a/b",
+        "../../../x",
+        "..",
+        "a#b",
+        "a\\..\\b",
+        "C:\\x",
+        "\x1b[2J",
+        " a  b ",
+        "\u202ex\ufeff",
+    ),
+    *("é" * 300, "samples", "x_epoch_1", "a\nb\r\nc", "half \ud800 of one", "⟨U+0000⟩", "%23"),
+)
+
+
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("name", ["x.jsonl", "x.eval", "x.json"])
+def test_whatever_its_id_a_converted_session_has_it_again(
+    tmp_path: Path, id: str, name: str
+) -> None:
+    records = [user("a", sessionId=id), assistant("b", sessionId=id)]
+    session = read_session(write(tmp_path, records))
+    read = read_session(convert_session(session, tmp_path / name))
+    assert (read.id, read.steps, read.skipped) == (session.id, 1, session.skipped)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_an_entry_of_a_log_leads_nowhere_else(tmp_path: Path, id: str) -> None:
+    session = replace(read_session(write(tmp_path, [user("a"), assistant("b")])), id=id)
+    with ZipFile(convert_session(session, tmp_path / "x.eval")) as log:
+        (entry,) = (name for name in log.namelist() if name.startswith("samples/"))
+        sample = json.loads(log.read(entry))
+        (summary,) = json.loads(log.read("summaries.json"))
+    assert re.fullmatch(r"samples/[\w@+=-][\w.@+=-]*_epoch_1\.json", entry)
+    assert entry == f"samples/{sample['id']}_epoch_1.json"  # as Inspect looks for it
+    assert summary["id"] == sample["id"]
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.eval", "x.json"])
