@@ -21,7 +21,7 @@ from backports import zstd
 
 from contextecho.cli.main import main
 from contextecho.errors import SessionError
-from contextecho.sessions import keep_session, read_session, sessions_to_keep, walk
+from contextecho.sessions import convert_session, keep_session, read_session, sessions_to_keep, walk
 from contextecho.sessions.keeping import keep
 from contextecho.sessions.keeping.rows import copy_rows
 from contextecho.sessions.packing.archive import Manifest, kept_with
@@ -376,6 +376,19 @@ def test_names_that_become_alike_are_all_kept(tmp_path: Path) -> None:
     folder = kept.path.parent
     said = {zstd.decompress((folder / f"{f.name}.zst").read_bytes()) for f in kept.manifest.files}
     assert said >= {b"a?b.txt", b"a:b.txt", b"a_b.txt", b".env", b"env"}
+
+
+@pytest.mark.parametrize("id", ["é" * 300, "a\0b", "..", "../client", "/etc", ""])
+def test_an_id_that_is_no_name_of_a_folder_brings_nothing(tmp_path: Path, id: str) -> None:
+    (tmp_path / "client/tool-results").mkdir(parents=True)
+    (tmp_path / "client/tool-results/one.txt").write_text("of another")
+    path = write(tmp_path / "client", [user("a", sessionId=id), assistant("b", sessionId=id)])
+    session = read_session(path)
+    kept = keep_session(session, tmp_path / "kept")
+    assert [file.name for file in kept.manifest.files] == ["session.jsonl"]
+    target = tmp_path / "there.jsonl"
+    target.touch()
+    assert read_session(convert_session(session, target, force=True)).id == session.id
 
 
 def test_only_what_belongs_to_the_session_goes_with_it(tmp_path: Path) -> None:

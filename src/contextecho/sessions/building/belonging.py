@@ -54,5 +54,6 @@ def _below(path: Path, names: set[str]) -> Iterator[Path]:
     for name in names:
         if is_plain_name(name):
             for kind in _OF_CLAUDE_CODE:
-                found = (path.parent / name / kind).rglob("*")
-                yield from (file for file in found if not file.is_symlink())
+                folder = path.parent / name / kind
+                if os.path.isdir(folder):  # noqa: PTH112 (an id can be too long for a name)
+                    yield from (file for file in folder.rglob("*") if not file.is_symlink())
