@@ -20,7 +20,7 @@ import pytest
 from backports import zstd
 
 from contextecho.cli.main import main
-from contextecho.errors import SessionError
+from contextecho.errors import SessionError, UsageError
 from contextecho.sessions import convert_session, keep_session, read_session, sessions_to_keep, walk
 from contextecho.sessions.keeping import keep
 from contextecho.sessions.keeping.rows import copy_rows
@@ -152,6 +152,18 @@ def test_a_session_of_many_files_is_kept_as_they_lie(tmp_path: Path, kind: str) 
     assert list(read.contents(read.turns)) == list(session.contents(session.turns))
     assert keep_session(session, tmp_path / "kept").already
     assert [file.path for file in walk([tmp_path / "kept"]).files] == [str(kept.path)]
+
+
+def test_nothing_that_is_kept_is_converted_onto(tmp_path: Path) -> None:
+    (tmp_path / "client").mkdir()
+    kept = keep_session(read_session(with_sub_agent(tmp_path / "client")), tmp_path / "kept")
+    session = read_session(kept.path)
+    packed = list((tmp_path / "kept").rglob("*.zst"))
+    assert len(packed) == len(kept.manifest.files) > 2
+    for file in packed:
+        with pytest.raises(UsageError, match="never written to"):
+            convert_session(session, file, to="jsonl", force=True)
+    assert keep_session(read_session(Path(kept.manifest.path)), tmp_path / "kept").already
 
 
 def test_a_session_of_opencodes_database_is_kept_with_its_sub_agent(tmp_path: Path) -> None:

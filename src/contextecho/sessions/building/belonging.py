@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from contextecho.sessions.model import Session, Spread
+from contextecho.sessions.model import Archived, Session, Spread
 
 _OF_CLAUDE_CODE: Final = ("subagents", "tool-results")  # below a folder of the session's name
 _META: Final = ".meta.json"  # what a sub-agent is, beside its conversation
@@ -25,6 +25,8 @@ def files_of(session: Session) -> frozenset[Path]:
     files = {path, *(absolute(sidechain.path) for sidechain in session.sidechains)}
     if isinstance(session.source, Spread):
         files |= {absolute(file) for file in session.source.files}
+    if isinstance(session.source, Archived):
+        files |= {absolute(file) for file in session.source.archived}
     if session.format == "claude-code":
         files |= {file.with_suffix(_META) for file in files - {path}}
         files |= set(_below(path, {path.stem, session.id}))
