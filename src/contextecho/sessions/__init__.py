@@ -50,6 +50,7 @@ __all__ = [
     "default_folder",
     "discover",
     "example_session",
+    "files_of",
     "is_packed",
     "keep_session",
     "load_languages",
@@ -68,6 +69,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from contextecho.sessions.building.belonging import files_of
     from contextecho.sessions.circumstances import (
         Circumstances,
         Conditions,
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
     from contextecho.sessions.reading import read_session
 else:
     _HOMES = {
+        "building.belonging": ("files_of",),
         "circumstances": (
             "Circumstances",
             "Conditions",

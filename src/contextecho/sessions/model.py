@@ -180,6 +180,16 @@ class Spread(Protocol):
         ...
 
 
+@runtime_checkable
+class Archived(Protocol):
+    """What the source of a session offers beside `Source` if it was read from packed files."""
+
+    @property
+    def archived(self) -> Sequence[Path]:
+        """All of them."""
+        ...
+
+
 def name_of(path: Path, member: str | None) -> str:
     """How one session of a file is named: `path`, or `path#member` if there are several."""
     return str(path) if member is None else f"{path}#{member}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import msgspec
 import pytest
@@ -27,6 +29,7 @@ from contextecho.sessions import (
 )
 from contextecho.sessions.converting.normalised import SHARED, Header, Line, lines_of
 from contextecho.sessions.reading import members_of
+from sessions import opencode_building as opencode
 from sessions.claude_code_lines import assistant, call, chained, line, record, result, user, write
 from sessions.damage import QUIET, json_values
 
@@ -469,3 +472,83 @@ def test_a_session_is_never_converted_onto_itself(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is the session itself"):
             convert_session(read_session(path), target, to="jsonl", force=True)
     assert path.read_bytes() == before
+
+
+def test_no_file_of_a_session_is_converted_onto(tmp_path: Path) -> None:
+    """Of a tree of files each part is the session; of Claude Code what lies beside it too."""
+    messages = [opencode.user("Look."), opencode.assistant("Looking.", opencode.tool())]
+    tree, claude = tmp_path / "tree", tmp_path / "claude"
+    tree.mkdir()
+    claude.mkdir()
+    paths = [opencode.as_tree(tree, messages), write(claude, [user("a"), assistant("b")])]
+    agent = record("user", isSidechain=True, agentId="x", message={"role": "user", "content": "c"})
+    for name, data in {
+        "subagents/agent-x.jsonl": line(agent),
+        "subagents/agent-x.meta.json": b"{}",
+        "tool-results/one.txt": b"long",
+    }.items():
+        (claude / "s1" / name).parent.mkdir(parents=True, exist_ok=True)
+        (claude / "s1" / name).write_bytes(data)
+    for folder, path in zip((tree, claude), paths, strict=True):
+        files = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+        assert len(files) > 3
+        for file in files:
+            to = "inspect" if file.suffix == ".json" else "jsonl"
+            with pytest.raises(UsageError, match=r"is (the|a file of the) session"):
+                convert_session(read_session(path), file, to=to, force=True)
+        assert {file: file.read_bytes() for file in files} == files
+
+
+def test_the_log_of_a_database_is_never_converted_onto(tmp_path: Path) -> None:
+    path = opencode.as_database(tmp_path, [opencode.user("a"), opencode.assistant("b")])
+    log = path.with_name(f"{path.name}-wal")
+    log.touch()
+    with pytest.raises(UsageError, match="is a file of the session"):
+        convert_session(read_session(path), log, to="jsonl", force=True)
+
+
+IDS = (
+    *(
+        "a\0b",
+        "a/b",
+        "../../../x",
+        "..",
+        "a#b",
+        "a\\..\\b",
+        "C:\\x",
+        "\x1b[2J",
+        " a  b ",
+        "\u202ex\ufeff",
+    ),
+    *("é" * 300, "samples", "x_epoch_1", "a\nb\r\nc", "half \ud800 of one", "⟨U+0000⟩", "%23"),
+)
+
+
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("name", ["x.jsonl", "x.eval", "x.json"])
+def test_whatever_its_id_a_converted_session_has_it_again(
+    tmp_path: Path, id: str, name: str
+) -> None:
+    records = [user("a", sessionId=id), assistant("b", sessionId=id)]
+    session = read_session(write(tmp_path, records))
+    read = read_session(convert_session(session, tmp_path / name))
+    assert (read.id, read.steps, read.skipped) == (session.id, 1, session.skipped)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_an_entry_of_a_log_leads_nowhere_else(tmp_path: Path, id: str) -> None:
+    session = replace(read_session(write(tmp_path, [user("a"), assistant("b")])), id=id)
+    with ZipFile(convert_session(session, tmp_path / "x.eval")) as log:
+        (entry,) = (name for name in log.namelist() if name.startswith("samples/"))
+        sample = json.loads(log.read(entry))
+        (summary,) = json.loads(log.read("summaries.json"))
+    assert re.fullmatch(r"samples/[\w@+=-][\w.@+=-]*_epoch_1\.json", entry)
+    assert entry == f"samples/{sample['id']}_epoch_1.json"  # as Inspect looks for it
+    assert summary["id"] == sample["id"]
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.eval", "x.json"])
+def test_a_session_of_more_than_4_gib_is_read_back(tmp_path: Path, name: str) -> None:
+    session = read_session(write(tmp_path, [user("a"), assistant("b")]))
+    read = read_session(convert_session(replace(session, bytes=5 << 30), tmp_path / name))
+    assert (read.steps, read.skipped) == (1, ())

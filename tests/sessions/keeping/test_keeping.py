@@ -20,13 +20,13 @@ import pytest
 from backports import zstd
 
 from contextecho.cli.main import main
-from contextecho.errors import SessionError
-from contextecho.sessions import keep_session, read_session, sessions_to_keep, walk
+from contextecho.errors import SessionError, UsageError
+from contextecho.sessions import convert_session, keep_session, read_session, sessions_to_keep, walk
 from contextecho.sessions.keeping import keep
 from contextecho.sessions.keeping.rows import copy_rows
 from contextecho.sessions.packing.archive import Manifest, kept_with
 from sessions import opencode_building as opencode
-from sessions.claude_code_lines import assistant, line, record, user, write
+from sessions.claude_code_lines import assistant, call, line, record, user, write
 from sessions.inspect_logs import sample, write_eval
 from sessions.inspect_logs import user as inspect_user
 from sessions.readers.test_openhands_sdk import EVENTS, as_folder
@@ -154,6 +154,18 @@ def test_a_session_of_many_files_is_kept_as_they_lie(tmp_path: Path, kind: str) 
     assert [file.path for file in walk([tmp_path / "kept"]).files] == [str(kept.path)]
 
 
+def test_nothing_that_is_kept_is_converted_onto(tmp_path: Path) -> None:
+    (tmp_path / "client").mkdir()
+    kept = keep_session(read_session(with_sub_agent(tmp_path / "client")), tmp_path / "kept")
+    session = read_session(kept.path)
+    packed = list((tmp_path / "kept").rglob("*.zst"))
+    assert len(packed) == len(kept.manifest.files) > 2
+    for file in packed:
+        with pytest.raises(UsageError, match="never written to"):
+            convert_session(session, file, to="jsonl", force=True)
+    assert keep_session(read_session(Path(kept.manifest.path)), tmp_path / "kept").already
+
+
 def test_a_session_of_opencodes_database_is_kept_with_its_sub_agent(tmp_path: Path) -> None:
     opencode.as_database(tmp_path, opencode_messages(), id="ses_other")
     child = [opencode.user("Find it."), opencode.assistant("Found.")]
@@ -210,6 +222,79 @@ def test_a_tools_long_outputs_go_with_the_session(tmp_path: Path) -> None:
         "session.jsonl",
         "session/tool-results/one.txt",
     ]
+
+
+@pytest.mark.parametrize("name", ["s1.jsonl", "backup.jsonl", "a copy (2).jsonl"])
+@pytest.mark.parametrize("place", ["", "s1/subagents/", "s1/subagents/more/"])
+def test_what_is_known_of_a_sub_agent_is_kept(tmp_path: Path, name: str, place: str) -> None:
+    """The folder bears the session's id, whatever the session's file is called."""
+    folder = tmp_path / "client"
+    (folder / place).mkdir(parents=True)
+    (folder / "s1/tool-results").mkdir(parents=True)
+    (folder / "s1/tool-results/one.txt").write_text("long")
+    path = write(folder, [user("a"), assistant(call("t1", "Task")), assistant("b")])
+    path = path.rename(folder / name)
+    asked = user("other words", isSidechain=True, agentId="abc")
+    (folder / f"{place}agent-abc.jsonl").write_bytes(line(asked))
+    meta = '{"agentType": "reviewer", "toolUseId": "t1"}'
+    (folder / f"{place}agent-abc.meta.json").write_text(meta)
+    session = read_session(path)
+    (agent,) = session.sidechains
+    assert (agent.agent_id, agent.kind, agent.call_id) == ("abc", "reviewer", "t1")
+    kept = keep_session(session, tmp_path / "kept")
+    assert len(kept.manifest.files) == 4
+    (read,) = read_session(kept.path).sidechains
+    assert msgspec.structs.replace(read, path=agent.path) == agent
+
+
+def test_sub_agents_whose_session_is_gone_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "client"
+    (folder / "s1/subagents").mkdir(parents=True)
+    (folder / "gone/subagents").mkdir(parents=True)
+    write(folder, [user("a"), assistant("b")]).rename(folder / "s1.jsonl")
+    for n in range(8):
+        place = folder / ("s1/subagents" if n == 0 else "gone/subagents")
+        asked = user("words", isSidechain=True, agentId=str(n), sessionId="gone" if n else "s1")
+        (place / f"agent-{n}.jsonl").write_bytes(line(asked))
+    code, out, err = run(capsys, folder, "--to", tmp_path / "kept")
+    assert (code, "kept: claude-code s1 with 1 more file" in out) == (0, True)
+    named = ", ".join(f"{folder}/gone/subagents/agent-{n}.jsonl" for n in range(1, 6))
+    assert err.splitlines()[0] == (
+        f"not kept: 7 files of sub-agents that no session here started: {named} and 2 more"
+    )
+    _, out, _ = run(capsys, folder, "--to", tmp_path / "kept", "--json")
+    document = json.loads(out)
+    assert set(document) == {"kept", "unread", "orphans"}
+    assert len(document["orphans"]) == 7
+    shutil.rmtree(folder / "gone")
+    assert "not kept" not in run(capsys, folder, "--to", tmp_path / "kept")[2]
+
+
+def test_a_sub_agent_that_can_be_read_alone_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of OpenCode each session is whole; with its parent it is kept once, as a part of that."""
+    with_sub_agent(tmp_path)
+    code, out, err = run(capsys, tmp_path, "--to", tmp_path / "kept")
+    assert (code, len(out.splitlines()), "not kept" in err) == (0, 2, False)
+    next(tmp_path.glob("**/session/*/ses_1.json")).unlink()
+    code, out, err = run(capsys, tmp_path, "--to", tmp_path / "other")
+    assert (code, "kept: opencode ses_2" in out, "not kept" in err) == (0, True, False)
+
+
+def test_what_is_not_read_has_its_path_and_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, [user("a"), assistant("b")])
+    (tmp_path / "asked.jsonl").write_bytes(line(user("a")))
+    _, out, _ = run(capsys, tmp_path, "--to", tmp_path / "kept", "--json")
+    (unread,) = json.loads(out)["unread"]
+    assert unread == {
+        "path": str(tmp_path / "asked.jsonl"),
+        "reason": "holds no conversation: 1 prompt, no message of a model",
+    }
 
 
 def test_every_real_session_of_claude_code_is_kept_as_it_is(
@@ -303,6 +388,19 @@ def test_names_that_become_alike_are_all_kept(tmp_path: Path) -> None:
     folder = kept.path.parent
     said = {zstd.decompress((folder / f"{f.name}.zst").read_bytes()) for f in kept.manifest.files}
     assert said >= {b"a?b.txt", b"a:b.txt", b"a_b.txt", b".env", b"env"}
+
+
+@pytest.mark.parametrize("id", ["é" * 300, "a\0b", "..", "../client", "/etc", ""])
+def test_an_id_that_is_no_name_of_a_folder_brings_nothing(tmp_path: Path, id: str) -> None:
+    (tmp_path / "client/tool-results").mkdir(parents=True)
+    (tmp_path / "client/tool-results/one.txt").write_text("of another")
+    path = write(tmp_path / "client", [user("a", sessionId=id), assistant("b", sessionId=id)])
+    session = read_session(path)
+    kept = keep_session(session, tmp_path / "kept")
+    assert [file.name for file in kept.manifest.files] == ["session.jsonl"]
+    target = tmp_path / "there.jsonl"
+    target.touch()
+    assert read_session(convert_session(session, target, force=True)).id == session.id
 
 
 def test_only_what_belongs_to_the_session_goes_with_it(tmp_path: Path) -> None:

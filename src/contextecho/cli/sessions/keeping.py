@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import click
 
 from contextecho.cli.finding import end_with, find_path, say_unread
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say_next, show
+from contextecho.cli.printing import print_json, say, say_next, show
 from contextecho.cli.sessions.tables import size
 from contextecho.counting import counted
 from contextecho.errors import SessionError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from contextecho.sessions import Kept, Session
 
 _LONGEST_ID = 60  # characters that a line shows
+_MOST_NAMED = 5  # sub-agents' files without a session
 
 
 @click.command("keep")
@@ -39,26 +41,22 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
     not kept again, and never overwritten: a session that went on is kept beside what it
     was. Every command reads the packed file; `zstd -d` restores it.
     """
-    from contextecho.sessions import default_folder, sessions_to_keep
+    from contextecho.sessions import default_folder
 
     place = folder or default_folder()
     kept: list[Kept] = []
-    unread: list[SessionError] = []  # of what the user named, and of what folders hold
-    wrong: list[SessionError] = []
-    for name, is_named in _names(sessions, wrong):
-        for found in sessions_to_keep(name):  # each on its own: one that fails stops no other
-            done = _keep(found, place)
-            if isinstance(done, SessionError):
-                (wrong if is_named else unread).append(done)
-                continue
-            kept.append(done)
-            if not as_json:
-                _print(done)
+    wrong: list[SessionError] = []  # of what the user named; of what folders hold is `unread`
+    unread: list[SessionError] = []
+    orphans: list[Path] = []
+    for done in _all_kept(sessions, place, wrong, unread, orphans):
+        kept.append(done)
+        if not as_json:
+            _print(done)
     if as_json and kept:
-        failed = [str(error) for error in (*wrong, *unread)]
-        print_json({"kept": [_row(one) for one in kept], "unread": failed})
+        _print_document(kept, (*wrong, *unread), orphans)
     for reason in unread:
         say_unread(reason)
+    _say_orphans(orphans)
     if kept:
         if not as_json:
             _print_total(kept, place)
@@ -66,6 +64,40 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
     end_with(wrong)
     if not kept:
         raise SessionError("nothing to keep", where=", ".join(sessions), todo="name a session")
+
+
+def _all_kept(
+    sessions: Sequence[str],
+    place: Path,
+    wrong: list[SessionError],
+    unread: list[SessionError],
+    orphans: list[Path],
+) -> Iterator[Kept]:
+    """What is kept, one after the other; what is not is added to one of the lists."""
+    from contextecho.sessions import files_of, sessions_to_keep
+
+    sub_agents: list[Path] = []
+    taken: set[Path] = set()  # by the sessions that were kept
+    for name, is_named in _names(sessions, sub_agents, wrong):
+        for found in sessions_to_keep(name):  # each on its own: one that fails stops no other
+            done = _keep(found, place)
+            if isinstance(done, SessionError):
+                (wrong if is_named else unread).append(done)
+                continue
+            if not isinstance(found, SessionError):
+                taken |= files_of(found)
+            yield done
+    for name in sub_agents:
+        if Path(os.path.abspath(name)) in taken:  # noqa: PTH100 (as `files_of`)
+            continue
+        for found in sessions_to_keep(name):
+            done = _keep(found, place)
+            if isinstance(found, SessionError):
+                orphans.append(name)  # which cannot be read without the session
+            elif isinstance(done, SessionError):
+                unread.append(done)
+            else:
+                yield done
 
 
 def _keep(found: Session | SessionError, place: Path) -> Kept | SessionError:
@@ -80,12 +112,15 @@ def _keep(found: Session | SessionError, place: Path) -> Kept | SessionError:
         return error
 
 
-def _names(sessions: Sequence[str], wrong: list[SessionError]) -> Iterator[tuple[Path, bool]]:
+def _names(
+    sessions: Sequence[str], sub_agents: list[Path], wrong: list[SessionError]
+) -> Iterator[tuple[Path, bool]]:
     """The files, and whether the user named each: of folders, the sessions not kept already.
 
-    What names nothing goes to `wrong`.
+    What names nothing goes to `wrong`; the files in folders that hold sub-agents' sessions alone
+    are added to `sub_agents`.
     """
-    from contextecho.sessions import discover, is_packed
+    from contextecho.sessions import is_packed, survey
 
     for text in sessions:
         try:
@@ -93,11 +128,25 @@ def _names(sessions: Sequence[str], wrong: list[SessionError]) -> Iterator[tuple
         except SessionError as error:
             wrong.append(error)
             continue
-        if path.is_dir():
-            found = dict.fromkeys(one.path for one in discover([path], on_unread=say_unread))
-            yield from ((file, False) for file in found if not is_packed(file))
-        else:
+        if not path.is_dir():
             yield path, True
+            continue
+        surveyed = survey([path])
+        for refused in surveyed.unread:
+            say_unread(refused)
+        found = dict.fromkeys(one.path for one in surveyed.sessions)
+        yield from ((file, False) for file in found if not is_packed(file))
+        sub_agents += (file for file in surveyed.sub_agent_files if not is_packed(file))
+
+
+def _say_orphans(orphans: Sequence[Path]) -> None:
+    """Name the files of sub-agents that went with no session: their client may delete them."""
+    if not orphans:
+        return
+    names = ", ".join(one_line(str(path)) for path in orphans[:_MOST_NAMED])
+    more = f" and {len(orphans) - _MOST_NAMED:,} more" if len(orphans) > _MOST_NAMED else ""
+    what = counted(len(orphans), "file of a sub-agent", "files of sub-agents")
+    say(f"not kept: {what} that no session here started: {names}{more}")
 
 
 def _print(kept: Kept) -> None:
@@ -122,6 +171,18 @@ def _sizes(kept: Sequence[Kept]) -> str:
     files = [file for one in kept for file in one.manifest.files]
     before, after = sum(f.bytes for f in files), sum(f.packed_bytes for f in files)
     return f"{size(before)} in {size(after)}"
+
+
+def _print_document(
+    kept: Sequence[Kept], failed: Sequence[SessionError], orphans: Sequence[Path]
+) -> None:
+    """All of it as JSON."""
+    document = {
+        "kept": [_row(one) for one in kept],
+        "unread": [{"path": error.where, "reason": error.what} for error in failed],
+        "orphans": [str(path) for path in orphans],
+    }
+    print_json(document)
 
 
 def _row(kept: Kept) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import BinaryIO, Final
 
 from contextecho.counting import counted
 from contextecho.errors import UsageError
+from contextecho.sessions.building.belonging import is_file_of
 from contextecho.sessions.converting.inspect_log import write_eval, write_json
 from contextecho.sessions.converting.normalised import lines_of
 from contextecho.sessions.model import Session
@@ -32,7 +33,7 @@ def convert_session(
 
     An Inspect log is one JSON document where the name ends in `.json`, else the zip file
     `.eval`. Raises `UsageError` for a name that says nothing or
-    something else than `to`, for a file that is there
+    something else than `to`, for a file of the session, for another that is there
     (unless `force`), and for a place that cannot be written; `SessionError` when the
     session's own file changed since it was read.
     """
@@ -105,9 +106,11 @@ def _writer(path: Path, to: str | None) -> Write:
 
 def _write_whole(session: Session, path: Path, write: Write, *, force: bool) -> None:
     target = Path(os.path.realpath(path))
-    if target.exists() and target.samefile(session.path):
+    if target.exists() and is_file_of(session, target):
+        is_own = target.samefile(session.path)
         raise UsageError(
-            "is the session itself, which is never written to",
+            f"is {'the session itself' if is_own else 'a file of the session'}, "
+            "which is never written to",
             where=str(path),
             todo="name another file",
         )

@@ -7,6 +7,7 @@ left out) stands under `contextecho` in the metadata of the message or of the sa
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ OURS: Final = "contextecho"
 
 _BY_MODEL: Final = frozenset({Kind.ASSISTANT, Kind.THINKING, Kind.TOOL_CALL})
 _LONGEST_ID: Final = 200
+_NOT_IN_NAMES: Final = re.compile(r"[^\w.@+=-]+")
 _FIRST_DAY: Final = (1980, 1, 1, 0, 0, 0)  # of every zip entry: the same session, the same bytes
 
 Group = tuple[int, ...]
@@ -289,8 +291,11 @@ def _summary(session: Session) -> dict[str, Any]:
 
 
 def _sample_id(session: Session) -> str:
-    """The session's id, on one line and of a length that a zip entry's name can have."""
-    return "".join(session.id.split())[:_LONGEST_ID] or "session"
+    """The session's id as a part of a file's name anywhere: it names an entry of the zip file.
+
+    The id itself stands in the metadata.
+    """
+    return _NOT_IN_NAMES.sub("_", session.id).strip(".")[:_LONGEST_ID] or "session"
 
 
 def _model(session: Session) -> str:

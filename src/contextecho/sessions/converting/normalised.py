@@ -29,6 +29,7 @@ from contextecho.sessions.model import (
 FORMAT: Final = "contextecho.session/1"
 
 Count = Annotated[int, Meta(ge=0, lt=1 << 32)]
+Size = Annotated[int, Meta(ge=0, lt=1 << 62)]  # of a bound, msgspec takes 63 bits
 T = TypeVar("T")
 
 
@@ -49,7 +50,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str  # of the file that was converted: its path, and `#member`
     source_format: str
     sha256: str  # of the file that was converted
-    bytes: Count
+    bytes: Size
     counts: Counts
     cwd: str | None = None
     parent: str | None = None

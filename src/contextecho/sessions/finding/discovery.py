@@ -69,6 +69,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     sub_agents: int  # sessions of sub-agents, which belong to another
     copies: int  # files that are kept or converted from others that are there
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
+    sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
 
 
 def session_roots(
@@ -106,6 +107,11 @@ def survey(
         sub_agents=sum(found.sub_agents for found in every),
         copies=walked.copies,
         unread=(*walked.unread, *refused),
+        sub_agent_files=tuple(
+            Path(file.path)
+            for file, found in zip(files, every, strict=True)
+            if found.sub_agents and not found.sessions
+        ),
     )
 
 

@@ -29,9 +29,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
+from contextecho.sessions.building.belonging import absolute, files_of
 from contextecho.sessions.building.stamp import Stamp, unreadable
 from contextecho.sessions.keeping.rows import copy_rows, is_database
-from contextecho.sessions.model import Session, Spread
+from contextecho.sessions.model import Session
 from contextecho.sessions.packing.archive import (
     FORMAT,
     MANIFEST,
@@ -129,7 +130,7 @@ def folder_name(session: Session) -> str:
     """
     owner = ""
     if session.id == make_visible(session.path.stem) and not _UUID.search(session.id):
-        owner = str(_absolute(session.path).parent)
+        owner = str(absolute(session.path).parent)
     if not owner and _SAFE_ID.fullmatch(session.id) and not _DEVICE.fullmatch(session.id):
         return session.id
     readable = re.sub(r"[^0-9A-Za-z_-]+", "_", session.id)[:60].strip("_") or "session"
@@ -151,7 +152,7 @@ def _keep(session: Session, place: Path, new: Path) -> Kept:
         format=FORMAT,
         id=session.id,
         source_format=session.format,
-        path=make_visible(str(_absolute(session.path))),
+        path=make_visible(str(absolute(session.path))),
         member=session.member,
         kept=_iso(time.time()),
         files=tuple(files),
@@ -211,7 +212,7 @@ def _first_readable(held: Held, members: Sequence[str | None]) -> Session:
 
 def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
     """(name in the archive, file) of the session itself and of all that belongs to it."""
-    path = _absolute(session.path)
+    path = absolute(session.path)
     if is_database(path):
         rows = new / _file_name(session)
         copy_rows(path, rows, {session.id, session.member or session.id})
@@ -219,14 +220,7 @@ def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
         os.utime(rows, ns=(changed, changed))
         yield rows.name, rows
         return
-    others = {_absolute(sidechain.path) for sidechain in session.sidechains}
-    if isinstance(session.source, Spread):
-        others |= {_absolute(file) for file in session.source.files}
-    if session.format == "claude-code":  # sub-agents, and tools' long outputs
-        for beside in ("subagents", "tool-results"):
-            below = (path.with_suffix("") / beside).rglob("*")
-            others |= {file for file in below if not file.is_symlink()}
-    others = {file for file in others - {path} if file.is_file()}
+    others = files_of(session) - {path}
     root = Path(os.path.commonpath([file.parent for file in (path, *others)]))
     taken: set[str] = set()
     for file in (path, *sorted(others)):
@@ -240,10 +234,6 @@ def _untaken(name: str, taken: set[str]) -> str:
     """The name, or with a number where another file's has become the same."""
     further = (f"{name}~{again}" for again in count(2))
     return next(one for one in chain((name,), further) if one not in taken)
-
-
-def _absolute(path: Path) -> Path:
-    return Path(os.path.abspath(path))  # noqa: PTH100 (follows no link)
 
 
 def _pack(source: Path, target: Path, name: str) -> KeptFile:

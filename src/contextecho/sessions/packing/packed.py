@@ -54,6 +54,11 @@ class Copy:
             _unpack(file, place)
             self._of[place] = file
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The packed files that it was unpacked from."""
+        return tuple(self._of.values())
+
     def packed(self, path: Path) -> Path:
         """The packed file that a file of the copy was unpacked from."""
         return self._of.get(path, path)
@@ -72,6 +77,11 @@ class CopySource:
         """SHA-256 of the unpacked bytes: the same as of the file that was packed."""
         with _naming(self._packed, self._copy.path):
             return self._source.sha256
+
+    @property
+    def archived(self) -> tuple[Path, ...]:
+        """The session's packed file, and those that were kept with it."""
+        return self._copy.files
 
     def contents(self, turns: Sequence[Turn]) -> Iterator[Content]:
         """The content of each turn, in the order given."""

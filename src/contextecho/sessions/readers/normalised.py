@@ -69,7 +69,7 @@ def read(path: Path) -> Session:
         "skipped": (*header.skipped, *tally.skipped()),  # the session's own, then this file's
     }
     return Session(
-        id=make_visible(header.id),
+        id=header.id,
         path=path,
         format=NAME,
         bytes=stamp.size,

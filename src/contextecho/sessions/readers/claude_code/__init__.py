@@ -93,7 +93,8 @@ def _no_conversation(path: Path, assembly: Assembly, *, sidechains: int) -> Sess
         return SessionError(
             "holds only a sub-agent's conversation",
             where=str(path),
-            todo="give the file of the session that started it",
+            todo="give the file of the session that started it, if it is still there: "
+            "Claude Code may have deleted it",
         )
     prompts = counted(assembly.turns[-1].prompt if assembly.turns else 0, "prompt")
     return SessionError(f"holds no conversation: {prompts}, no message of a model", where=str(path))

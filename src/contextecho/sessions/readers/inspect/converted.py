@@ -55,6 +55,7 @@ def as_converted(session: Session, metadata: Any, messages: Sequence[Any]) -> Se
     lines = [(max(place.line for place in places), turn.line) for turn, places in found]
     after = len(messages) + 1
     facts = facts_of(header) | {
+        "id": header.id,
         "system": session.system,
         "compactions": tuple(
             replace(
