@@ -283,6 +283,16 @@ def test_no_waiting_time_breaks_the_reader(value: str) -> None:
     assert seconds is None or seconds >= 0
 
 
+def test_a_long_error_page_without_blanks_is_read_in_one_go() -> None:
+    """Each letter of it was a beginning to search from: a page of 64 kB took a minute."""
+    body = b"a" * 1_000_000 + b" sk-proj-****1234"
+    reply = read_failure(500, {}, body, ())
+    text = reply.message if isinstance(reply, Failed) else reply.text
+    assert len(text) <= 400
+    echo = read_failure(401, {}, b"Incorrect API key provided: sk-proj-****1234. See", ())
+    assert "sk-proj" not in (echo.message if isinstance(echo, Failed) else echo.text)
+
+
 @given(st.integers(100, 599), st.binary(max_size=200))
 def test_any_error_page_is_one_short_line(status: int, body: bytes) -> None:
     reply = read_failure(status, {}, body, ("secret",))

@@ -19,7 +19,8 @@ from contextecho.models.model import Failed, FailureKind, Refusal
 from contextecho.untrusted import one_line
 
 _LONGEST = 300  # characters of a provider's message that are kept
-_MASKED = re.compile(r"\S*\*{3,}\S*")  # "sk-proj-****1234": an echo that shows parts of a key
+# "sk-proj-****1234": an echo that shows parts of a key. Looked for once a word: bodies can be long.
+_MASKED = re.compile(r"(?<!\S)(?=\S*?\*{3})\S+")
 
 _SILENT = "no further word from the server"
 _STATUS = re.compile(r"[1-5][0-9]{2}")
