@@ -45,44 +45,45 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
 
     place = folder or default_folder()
     kept: list[Kept] = []
-    wrong: list[SessionError] = []  # of what the user named; of what folders hold is `unread`
-    unread: list[SessionError] = []
-    orphans: list[Path] = []
-    for done in _all_kept(sessions, place, wrong, unread, orphans):
+    left = _Left()
+    for done in _all_kept(sessions, place, left):
         kept.append(done)
         if not as_json:
             _print(done)
     if as_json and kept:
-        _print_document(kept, (*wrong, *unread), orphans)
-    for reason in unread:
+        _print_document(kept, left)
+    for reason in left.unread:
         say_unread(reason)
-    _say_orphans(orphans)
+    _say_orphans(left.orphans)
     if kept:
         if not as_json:
             _print_total(kept, place)
         say_next("sessions", *(("show", kept[0].path) if len(kept) == 1 else ("list", place)))
-    end_with(wrong)
+    end_with(left.wrong)
     if not kept:
         raise SessionError("nothing to keep", where=", ".join(sessions), todo="name a session")
 
 
-def _all_kept(
-    sessions: Sequence[str],
-    place: Path,
-    wrong: list[SessionError],
-    unread: list[SessionError],
-    orphans: list[Path],
-) -> Iterator[Kept]:
-    """What is kept, one after the other; what is not is added to one of the lists."""
+class _Left:
+    """What was not kept."""
+
+    def __init__(self) -> None:
+        self.wrong: list[SessionError] = []  # of what the user named
+        self.unread: list[SessionError] = []  # of what folders hold
+        self.orphans: list[Path] = []  # files of sub-agents that no session here started
+
+
+def _all_kept(sessions: Sequence[str], place: Path, left: _Left) -> Iterator[Kept]:
+    """What is kept, one after the other; what is not is added to `left`."""
     from contextecho.sessions import files_of, sessions_to_keep
 
     sub_agents: list[Path] = []
     taken: set[Path] = set()  # by the sessions that were kept
-    for name, is_named in _names(sessions, sub_agents, wrong):
+    for name, is_named in _names(sessions, sub_agents, left.wrong):
         for found in sessions_to_keep(name):  # each on its own: one that fails stops no other
             done = _keep(found, place)
             if isinstance(done, SessionError):
-                (wrong if is_named else unread).append(done)
+                (left.wrong if is_named else left.unread).append(done)
                 continue
             if not isinstance(found, SessionError):
                 taken |= files_of(found)
@@ -93,9 +94,9 @@ def _all_kept(
         for found in sessions_to_keep(name):
             done = _keep(found, place)
             if isinstance(found, SessionError):
-                orphans.append(name)  # which cannot be read without the session
+                left.orphans.append(name)  # which cannot be read without the session
             elif isinstance(done, SessionError):
-                unread.append(done)
+                left.unread.append(done)
             else:
                 yield done
 
@@ -173,14 +174,13 @@ def _sizes(kept: Sequence[Kept]) -> str:
     return f"{size(before)} in {size(after)}"
 
 
-def _print_document(
-    kept: Sequence[Kept], failed: Sequence[SessionError], orphans: Sequence[Path]
-) -> None:
+def _print_document(kept: Sequence[Kept], left: _Left) -> None:
     """All of it as JSON."""
+    failed = (*left.wrong, *left.unread)
     document = {
         "kept": [_row(one) for one in kept],
         "unread": [{"path": error.where, "reason": error.what} for error in failed],
-        "orphans": [str(path) for path in orphans],
+        "orphans": [str(path) for path in left.orphans],
     }
     print_json(document)
 
