@@ -33,7 +33,7 @@ from contextecho.sessions.readers.claude_code.declared import Declared
 from contextecho.sessions.readers.claude_code.entries import UNREADABLE, Entry
 from contextecho.sessions.readers.claude_code.parts import NOTHING_SAID, Part
 from contextecho.sessions.readers.claude_code.queue import MessageQueue, Queued
-from contextecho.sessions.readers.claude_code.records import METADATA
+from contextecho.sessions.readers.claude_code.records import CONVERSATION, METADATA
 from contextecho.sessions.readers.claude_code.removal import Removal
 from contextecho.sessions.readers.claude_code.sidechains import Sidechains
 
@@ -94,7 +94,7 @@ class Assembly:
             self.sidechains.linked(entry.aside)
             self.declared.take(entry.aside)
             self._mode, self._personality = self.declared.mode, self.declared.personality
-        if kind == "assistant" or kind == "user":
+        if kind in CONVERSATION:
             self._add_message(entry)
         elif kind == "queue-operation":
             self._add_queue_operation(entry)
