@@ -9,7 +9,7 @@ the conversation. What each module knows:
     branches    rewinds, repeated records      compactions boundaries and summaries
     asides      what it says beside that       declared    mode and personality
     entries     what one line is worth         sidechains  sub-agents
-    assembly    all of it, in one pass         ahead       two processes for large files
+    assembly    all of it, in one pass         pieces      several processes for large files
 """
 
 from __future__ import annotations
@@ -24,13 +24,8 @@ from contextecho.sessions.building.jsontext import line_values
 from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session
-from contextecho.sessions.readers.claude_code.ahead import (
-    HelperLostError,
-    may_help,
-    read_entries_helped,
-)
 from contextecho.sessions.readers.claude_code.assembly import Assembly
-from contextecho.sessions.readers.claude_code.entries import read_entries
+from contextecho.sessions.readers.claude_code.pieces import helpers_for, read_in_pieces
 from contextecho.sessions.readers.claude_code.records import is_record, is_row
 from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
 from contextecho.untrusted import make_visible
@@ -46,23 +41,13 @@ def sniff(head: bytes) -> bool:
 
 def read(path: Path) -> Session:
     """Index the file. Raises `SessionError` if it holds no conversation of the main thread."""
-    try:
-        return _read(path, helped=may_help(path.stat().st_size))
-    except HelperLostError:
-        return _read(path, helped=False)
-
-
-def _read(path: Path, *, helped: bool) -> Session:
     tally = Tally()
     assembly = Assembly(tally)
     line_offsets = array("Q")
     with path.open("rb", buffering=_BUFFER) as file:
         stamp = Stamp.of(file)
-        if helped:
-            entries = read_entries_helped(path, file, stamp.size, line_offsets)
-        else:
-            entries = read_entries(file, 0, stamp.size, line_offsets)
-        for entry in entries:
+        helpers = helpers_for(stamp.size)
+        for entry in read_in_pieces(file, stamp.size, line_offsets, helpers=helpers):
             assembly.add(entry)
     turns, compactions = assembly.finish()
     if not turns or not turns[-1].step:
