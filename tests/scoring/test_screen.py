@@ -12,6 +12,7 @@ import pytest
 
 from contextecho.scoring import Screen, measure_features, screen_session
 from contextecho.sessions import read_session
+from sessions import codex_lines as codex
 
 PLAIN = "The parser reads the file and gives back a list. Nothing else was changed, so tests pass."
 WARM = "I love this one — for me it is the best part. I think it sings — I really enjoy it."
@@ -135,6 +136,14 @@ def test_early_answers_are_never_compared_with_late_commentary(tmp_path: Path) -
     screen = _chat(tmp_path, finals + commentary)
     assert screen.texts == {"final": 30, "commentary": 30}
     assert screen.outlook == "nothing stands out"
+
+
+def test_a_message_that_says_both_is_a_commentary_and_an_answer(tmp_path: Path) -> None:
+    """Codex declares for each text of a response which of them it is."""
+    said = [*codex.answer("Looking.", "commentary"), *codex.answer("Done.", "final_answer")]
+    session = codex.read(tmp_path, codex.meta(), codex.typed("go"), said)
+    assert session.steps == 1
+    assert screen_session(session).texts == {"final": 1, "commentary": 1}
 
 
 def test_a_change_of_model_is_no_change_of_voice(tmp_path: Path) -> None:

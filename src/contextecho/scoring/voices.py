@@ -1,8 +1,10 @@
 """The model's own messages in a session, each in the voice and the circumstances it was said.
 
 The unit is a joined assistant message of the main thread with visible text of the
-model's own (formats, section 9). Final answers and commentary between tool calls are
-two voices and never mixed: early answers against late commentary would look like drift.
+model's own (formats, section 9); where a client declares a part of it a commentary and
+another final (Codex), each is a unit of its own. Final answers and commentary between
+tool calls are two voices and never mixed: early answers against late commentary would
+look like drift.
 """
 
 from __future__ import annotations
@@ -44,12 +46,12 @@ def utterances_of(session: Session) -> Iterator[Utterance]:
     ]
     contents = session.contents([turn for turn, _ in spoken])
     pieces = [(*said, content) for said, content in zip(spoken, contents, strict=True)]
-    for _, group in groupby(pieces, key=lambda piece: piece[0].message):
+    for (_, final), group in groupby(pieces, key=lambda piece: (piece[0].message, piece[0].final)):
         turns, circumstances, texts = zip(*group, strict=True)
         text = "\n\n".join(content.text for content in texts).strip()
         if text:
             yield Utterance(
-                voice=Voice.FINAL if turns[-1].final else Voice.COMMENTARY,
+                voice=Voice.FINAL if final else Voice.COMMENTARY,
                 turn=turns[0],
                 circumstances=circumstances[0],
                 text=text,

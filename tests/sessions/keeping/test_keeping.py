@@ -355,6 +355,20 @@ def test_a_file_of_several_sessions_is_kept_whole_and_once(tmp_path: Path) -> No
     assert read_session(f"{kept[0].path}#s1").steps == 1
 
 
+def test_an_archive_may_be_named_by_a_way_that_goes_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    write(Path(), [user("a"), assistant("b")])
+    for words in ("kept:", "kept already:"):
+        code, out, _ = run(capsys, ".", "--to", "../kept")
+        assert (code, words in out) == (0, True)
+    main(["sessions", "list", ".", "../kept", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert (document["found"], document["copies"]) == (1, 1)
+
+
 @pytest.mark.parametrize("name", ["../outside", "/{}/outside", "missing", "."])
 def test_a_manifest_reaches_no_further_than_its_folder(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, [user("a"), assistant("b")])

@@ -80,7 +80,9 @@ def kept_with(packed: Path) -> tuple[Path, tuple[Path, ...]]:
 
 
 def _is_in(file: Path, folder: Path) -> bool:
-    return ".." not in file.parts and file.is_relative_to(folder) and file.is_file()
+    if not (file.is_relative_to(folder) and file.is_file()):
+        return False
+    return ".." not in file.relative_to(folder).parts  # the folder itself may be named so
 
 
 def written(manifest: Manifest) -> bytes:
