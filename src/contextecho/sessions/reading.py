@@ -15,8 +15,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from contextecho.errors import SessionError
+from contextecho.errors import PassingError, SessionError
 from contextecho.own_files import refuse_endless
+from contextecho.sessions.building.bounds import LONGEST_HEAD, refuse_long_lines
 from contextecho.sessions.building.databases import MAGIC, is_database, tables_of
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.building.stamp import unreadable
@@ -27,8 +28,7 @@ from contextecho.untrusted import make_visible
 
 _MOST_NAMED: Final = 5  # sessions of a file, where another is asked for
 _HEAD: Final = 1 << 16
-_LONGEST_LINE: Final = 1 << 25
-_LONGEST_HEAD: Final = 1 << 25  # of a document of which the first 64 kB tell nothing
+_BLANK: Final = b" \t\r\n\0"
 
 
 def read_session(name: str | PathLike[str], *, format: str | None = None) -> Session:
@@ -170,6 +170,9 @@ def _failing_readably(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise unreadable(path, error) from None
+    except MemoryError:
+        todo = "close other programs, or raise the limit that this one runs under"
+        raise PassingError("needs more memory than there is", where=str(path), todo=todo) from None
 
 
 def _refuse_unnameable(path: Path) -> None:
@@ -183,10 +186,13 @@ def _refuse_unnameable(path: Path) -> None:
 
 
 def _read_head(path: Path) -> bytes:
-    """The first 64 kB of a file, and the rest of the line that they end in."""
+    """The first 64 kB of a file that are not blank, and the rest of the line they end in."""
     refuse_endless(path)
     with path.open("rb") as file:
-        return file.read(_HEAD) + file.readline(_LONGEST_LINE)
+        head = file.read(_HEAD)
+        while head and not head.strip(_BLANK):
+            head = file.read(_HEAD)
+        return head + file.readline(LONGEST_HEAD)
 
 
 def _reader(path: Path, format: str | None) -> Reader:
@@ -198,7 +204,7 @@ def _reader(path: Path, format: str | None) -> Reader:
             todo=f"contextecho sessions list {path}",
         )
     head = _read_head(path)
-    if format is None or not head.strip():
+    if format is None or not head:
         return _told_by(path, head)
     named = next((reader for reader in readers() if format == reader.NAME), None)
     if named is not None:
@@ -209,8 +215,10 @@ def _reader(path: Path, format: str | None) -> Reader:
 
 def _told_by(path: Path, head: bytes) -> Reader:
     """The reader that knows a file by its head."""
-    if not head.strip():
+    if not head:
         raise SessionError("is empty, and holds no conversation", where=str(path))
+    if not is_database(head):
+        refuse_long_lines(path)
     found = _fitting(path, head)
     if found is not None:
         return found
@@ -236,7 +244,7 @@ def _fitting(path: Path, head: bytes) -> Reader | None:
     elif found is None and _is_spread_out(head):
         # One message, or what stands before the first, can be longer than the head.
         with path.open("rb") as file:
-            data = file.read(_LONGEST_HEAD)
+            data = file.read(LONGEST_HEAD)
         found = next((reader for reader in readers() if reader.sniff(data)), None)
     return found
 

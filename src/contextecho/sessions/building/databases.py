@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from contextecho.errors import PassingError, SessionError
+from contextecho.sessions.building.bounds import LONGEST_VALUE
 from contextecho.sessions.building.stamp import changed
 from contextecho.untrusted import one_line
 
@@ -85,6 +86,7 @@ def _open(file: Path, *, immutable: bool) -> sqlite3.Connection:
         timeout=_WAIT_SECONDS,
     )
     connection.text_factory = bytes
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     for statement in ("PRAGMA query_only = 1", "PRAGMA trusted_schema = 0", "BEGIN"):
         connection.execute(statement)
     return connection

@@ -12,10 +12,12 @@ import re
 from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
+from contextecho.sessions.building.bounds import LONGEST_HEAD
 from contextecho.untrusted import mend_halves
 
 BROKEN: Final = object()
@@ -23,6 +25,7 @@ BROKEN: Final = object()
 
 _BEGINNINGS: Final = (b"{", b"[", BOM_UTF8)
 _MOST_STARTS: Final = 1000
+_MOST_SAVED: Final = 10_000  # records of a broken line: one that is nothing but `{}` has millions
 _MOST_PASSES: Final = 8  # over a broken line in search of a record: deeper than records nest
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
 _NULS = re.compile(rb"\x00+")
@@ -35,9 +38,11 @@ def decode_json(data: bytes | memoryview) -> Any:
     try:
         return _decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass
+        data = bytes(data)
+    if not data or data.isspace():
+        return BROKEN
     try:  # "-sig": a byte order mark, which editors put before a file's first line, is no content
-        return scrub(json.loads(bytes(data).decode("utf-8-sig", "replace"), strict=False))
+        return scrub(json.loads(data.decode("utf-8-sig", "replace"), strict=False))
     except (ValueError, RecursionError):
         return BROKEN
 
@@ -46,11 +51,21 @@ def line_values(head: bytes) -> Iterator[Any]:
     """The values of the lines that begin an object or an array, `BROKEN` among them.
 
     A document spread over lines has many that could be nothing here: they are not decoded.
+    Of an object too long for a head there are the first fields.
     """
     for line in head.split(b"\n"):
         line = line.lstrip()
         if line.startswith(_BEGINNINGS):
-            yield decode_json(line)
+            value = decode_json(line)
+            is_cut = value is BROKEN and len(line) >= LONGEST_HEAD
+            yield _first_fields(line) if is_cut else value
+
+
+def _first_fields(line: bytes) -> Any:
+    """What stands before the place at which an object was cut; `BROKEN` if that is nothing."""
+    text = line.decode("utf-8", "replace")
+    found = ((key, value_at(text, start)) for key, start in members(text, 0))
+    return {key: scrub(value[0]) for key, value in found if value is not None} or BROKEN
 
 
 def json_text(value: Any) -> str:
@@ -121,10 +136,17 @@ def mend_line(
 
     Finds records glued together (`}{`), records after a run of NUL bytes, and a
     whole record after the stub of one that was cut: one that begins with one of
-    `keys` and of which `is_record` says that it is no piece of the stub.
+    `keys` and of which `is_record` says that it is no piece of the stub. Of very many
+    only the first are found.
     """
+    return islice(_records(line, is_record, keys), _MOST_SAVED)
+
+
+def _records(
+    line: bytes, is_record: Callable[[Any], bool], keys: Sequence[str]
+) -> Iterator[tuple[int, bytes]]:
     start = 0
-    for piece in _NULS.split(line):
+    for piece in _NULS.split(line, _MOST_SAVED):
         start = line.index(piece, start) if piece else start
         yield from _records_in(piece, start, is_record, keys)
         start += len(piece)

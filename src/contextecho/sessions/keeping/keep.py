@@ -119,7 +119,16 @@ def keep_session(session: Session, folder: Path) -> Kept:
         finally:
             shutil.rmtree(new, ignore_errors=True)  # nothing is there once it has its name
     except OSError as error:
-        raise unreadable(Path(error.filename or folder), error) from None
+        raise _failed(error, folder) from None
+
+
+def _failed(error: OSError, folder: Path) -> SessionError:
+    """Why nothing was kept: a file cannot be read, or the folder not be written."""
+    place = Path(error.filename or folder)
+    if not place.is_relative_to(folder):
+        return unreadable(place, error)
+    reason = (error.strerror or type(error).__name__).lower()
+    return SessionError(f"cannot be written: {reason}", where=str(folder), todo="name another --to")
 
 
 def folder_name(session: Session) -> str:

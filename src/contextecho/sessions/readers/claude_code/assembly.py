@@ -77,7 +77,7 @@ class Assembly:
         """Take in the next entry of the file."""
         kind = entry.type
         if kind == "progress":
-            self._branches.add_other(entry.uuid, entry.parent_uuid)
+            self._add_node(entry)
             self._tally.add("progress", entry.line)
             if entry.aside is not None:
                 self.sidechains.progressed(entry, entry.aside)
@@ -140,9 +140,15 @@ class Assembly:
             return
         if entry.type == "attachment" and self._add_queued_command(entry):
             return
-        self._branches.add_other(entry.uuid, entry.parent_uuid)
+        self._add_node(entry)
         if not (entry.type == "system" and self._add_boundary(entry)):
             self._tally.add(_reason_for(entry.type), entry.line)
+
+    def _add_node(self, entry: Entry) -> None:
+        """A record of the tree that says nothing; below a copy it is taken for one."""
+        self._branches.add_other(entry.uuid, entry.parent_uuid)
+        if entry.parent_uuid in self._copied:
+            self._copied.add(entry.uuid)
 
     def _add_message(self, entry: Entry) -> None:
         if entry.uuid in self._branches.nodes:
@@ -274,7 +280,7 @@ class Assembly:
     def _add_queue_operation(self, entry: Entry) -> None:
         match entry.operation:
             case "enqueue":
-                self._queue.enqueue(Queued(entry))
+                self._enqueue(Queued(entry))
             case "dequeue":
                 self._queue.dequeue(Queued(entry).text)
             case "popAll":
@@ -286,6 +292,14 @@ class Assembly:
                     self._add_injected(entry, message.entry)
                     return
         self._tally.add("queue operation", entry.line)
+
+    def _enqueue(self, message: Queued) -> None:
+        """A message waits; one of the same time and words is the same one, written again."""
+        entry = message.entry
+        key = hash((entry.operation, entry.time, message.text))
+        if entry.time is None or key not in self._said:
+            self._said.add(key)
+            self._queue.enqueue(message)
 
     def _add_queued_command(self, entry: Entry) -> bool:
         """A queued message attached to the conversation; whether it became a turn."""

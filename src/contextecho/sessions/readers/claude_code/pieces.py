@@ -25,8 +25,8 @@ import msgspec
 
 from contextecho.sessions.readers.claude_code.entries import Entry, read_entries
 
-_PIECE: Final = 4 << 20  # bytes, or the one line that is longer
-_MOST_PIECES: Final = 4096  # their numbers fit into a pipe that nobody reads yet
+_PIECE: Final = 1 << 20  # bytes, or the one line that is longer
+_MOST_PIECES: Final = 16_384  # their numbers fit into a pipe that nobody reads yet
 _LEAST_BYTES: Final = 64 << 20  # below, the work is done before a helper pays
 _MOST_HELPERS: Final = 3  # what they make is put together by one
 _PATIENCE: Final = 60.0  # seconds for a piece; the slowest line known takes 20
@@ -164,6 +164,7 @@ class _Work:
             undo.callback(os.close, reading)
             with os.fdopen(writing, "wb") as notes:
                 if (process := os.fork()) == 0:
+                    os.close(reading)  # so that nobody hears once the parent is gone
                     self._help(made, notes.fileno())
             undo.pop_all()
         return _Helper(process, reading, made)

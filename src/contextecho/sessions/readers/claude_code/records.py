@@ -193,7 +193,7 @@ def decode_record(data: bytes) -> Record | object:
     try:
         return _decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return _leniently(decode_json(data))
+        return BROKEN if data.isspace() else _leniently(decode_json(data))
 
 
 def decode_blocks(data: Raw) -> list[Block]:

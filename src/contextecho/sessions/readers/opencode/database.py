@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _FORMS: Final[tuple[Form, ...]] = (InParts(), Whole())
 _SESSIONS: Final = ("session", "session_v2")
+_FACTS: Final = ("id", "parent_id", "directory", "version", "revert")
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
 
 
@@ -69,12 +70,11 @@ class _Database:
     def session(self, id: str) -> dict[str, Any] | None:
         """A session's record, as an export has it."""
         found = None
-        for table in self._sessions:
-            query = f"SELECT * FROM {table} WHERE id = CAST(? AS TEXT)"
-            cursor = self.connection.execute(query, (id,))
-            names = [column[0] for column in cursor.description]
-            for row in cursor:
-                found = _record(dict(zip(names, row, strict=True)))
+        for table, names in self._sessions.items():
+            wanted = [column for column in _FACTS if column in names]
+            query = f"SELECT {', '.join(wanted)} FROM {table} WHERE id = CAST(? AS TEXT)"
+            for row in self.connection.execute(query, (id,)):
+                found = _record(dict(zip(wanted, row, strict=True)))
         return found
 
     def sub_agents(self, id: str) -> list[str]:
