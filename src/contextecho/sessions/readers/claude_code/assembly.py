@@ -300,6 +300,7 @@ class Assembly:
         """A human message given to the model in the middle of its work, typed earlier in `said`."""
         self._prompt += 1
         self._append(here, said.parts[0], Span(said.offset, said.length), self._new_ordinal(), None)
+        self.turns[-1] = replace(self.turns[-1], steering=True)
 
     def _add_boundary(self, entry: Entry) -> bool:
         """A compaction's boundary; whether this record is one."""
