@@ -311,6 +311,32 @@ def test_without_one_in_the_middle_it_begins_behind_that(client: Client) -> None
     assert lack(last) == ("s1? s1", {chain.MISSING: 1})
 
 
+def test_metadata_behind_the_stub_of_a_line_are_found(client: Client) -> None:
+    parent(client)
+    path = fork(client)
+    path.write_bytes(b'{"timestamp":"2026-' + path.read_bytes())
+    assert lack(path) == ("p1? p1 p2? p2 f1? f1", {})
+
+
+def test_what_was_taken_back_may_be_missing(client: Client) -> None:
+    """The last revert goes on from the first file, whatever became of those between."""
+    parent(client)
+    middle = client.write(R1, turn("r1"), thread=P, up_to="p2")
+    client.write(R2, turn("s1"), thread=P, up_to="r1")
+    last = client.write(R3, turn("t1"), thread=P, up_to="p2")
+    assert told(read_session(last)) == "p1? p1 p2? p2 ~p3? ~p3 ~r1? ~r1 ~s1? ~s1 t1? t1"
+    middle.unlink()
+    assert lack(last) == ("p1? p1 p2? p2 ~p3? ~p3 ~s1? ~s1 t1? t1", {})
+
+
+def test_a_file_that_is_not_read_with_another_stays_in_the_list(client: Client) -> None:
+    first = parent(client)
+    last = client.write(R1, turn("r1"), thread=P, up_to="p2")
+    assert [s.path for s in survey([client.home]).sessions] == [last]
+    last.write_bytes(last.read_bytes().partition(b"\n")[2])  # without its metadata
+    assert {s.path for s in survey([client.home]).sessions} == {first, last}
+
+
 def test_a_file_before_it_that_was_cut_is_read_as_far_as_it_goes(client: Client) -> None:
     first, second = parent(client), fork(client)
     first.write_bytes(first.read_bytes()[: client.ends["p1"][1]])

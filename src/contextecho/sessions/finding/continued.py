@@ -1,7 +1,8 @@
 """Files that are the beginning of a session which goes on in another file of the same list.
 
 The one thing to know: only a revert of Codex makes such files, and their names say whose they
-are. Reading the newest reads those before it, so that each turn is met once.
+are. Reading the newest reads those before it, so that each turn is met once; one that cannot
+be read with it stays in the list.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ def continued_among(files: Sequence[Candidate], named: Collection[str]) -> froze
     places = [file.path for file in files if _may_go_on(os.path.basename(file.path))]  # noqa: PTH119
     if not places:
         return frozenset()
-    from contextecho.sessions.readers.codex.rollouts import Rollouts, rollout_at
+    from contextecho.sessions.readers.codex.chain import earlier_of_thread
+    from contextecho.sessions.readers.codex.rollouts import rollout_at
 
     before = set[str]()
-    newest_first = sorted(filter(None, map(rollout_at, map(Path, places))), key=lambda r: r.id)
-    for rollout in reversed(newest_first):
+    rollouts = filter(None, map(rollout_at, map(Path, places)))
+    for rollout in sorted(rollouts, key=lambda each: each.id, reverse=True):
         if os.path.abspath(rollout.path) not in before:  # noqa: PTH100
-            thread = Rollouts(rollout.path).of_thread(rollout.thread, rollout.id)
-            before |= {str(each.path) for each in thread if each.id != rollout.id}
+            before |= {os.path.abspath(path) for path in earlier_of_thread(rollout.path)}  # noqa: PTH100
     return frozenset(
         file.path
         for file in files

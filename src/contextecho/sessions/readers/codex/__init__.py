@@ -30,6 +30,7 @@ from contextecho.sessions.readers.codex.assembly import Assembly
 from contextecho.sessions.readers.codex.chain import Part, chain_of
 from contextecho.sessions.readers.codex.pieces import pieces_of, typed_text
 from contextecho.sessions.readers.codex.records import (
+    FIRST_KEYS,
     Record,
     decode_record,
     is_record,
@@ -39,7 +40,6 @@ from contextecho.untrusted import make_visible
 
 NAME: Final = "codex"
 _BUFFER: Final = 1 << 20
-_FIRST_KEYS: Final = ("timestamp", "type", "record_type")  # of a record behind the stub of another
 _MOST_LINES: Final = 64
 _MARKS: Final = (b'"payload"', b'"record_type"', b'"instructions"')
 _HEAD = re.compile(  # of a first line that is longer than what was read of it
@@ -107,7 +107,7 @@ def _lines(
             sources.append(PlacedSource(part.plain, Stamp.of(file), _pieces, begins[-1][1]))
             assembly.begin(part, *begins[-1])
             ends = yield from placed_lines(
-                file, part.end, assembly.tally, is_record, _FIRST_KEYS, decode_record, begins[-1]
+                file, part.end, assembly.tally, is_record, FIRST_KEYS, decode_record, begins[-1]
             )
             begins.append(ends)
 

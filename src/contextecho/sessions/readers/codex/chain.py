@@ -10,18 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from contextecho.errors import SessionError
+from contextecho.sessions.building.placed import placed_lines
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.packing.packed import Copy, copy_of, lies_at
-from contextecho.sessions.readers.codex.records import HistoryBase, Payload, Record, decode_record
+from contextecho.sessions.readers.codex.records import (
+    FIRST_KEYS,
+    HistoryBase,
+    Payload,
+    Record,
+    decode_record,
+    is_record,
+)
 from contextecho.sessions.readers.codex.rollouts import Rollouts, rollout_at
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
 
 MISSING: Final = "goes on from a file that cannot be found or read: what came before is missing"
 CIRCLE: Final = "goes on from a file that goes on from this one: what came before is missing"
@@ -30,8 +37,6 @@ SHORT: Final = "goes on from a file that was cut since: its end is missing"
 
 MOST: Final = 1 << 8
 """Files that a session may go through."""
-
-_LONGEST_HEAD: Final = 1 << 25
 
 
 class Part(Struct):
@@ -75,6 +80,13 @@ def chain_of(path: Path) -> list[Part]:
     return _measured(_linked([*before, *thread]))
 
 
+def earlier_of_thread(path: Path) -> list[Path]:
+    """The files before this one that are read with it, and are the same session's; never raises."""
+    with suppress(OSError, SessionError):
+        return [part.path for part in chain_of(path)[:-1] if not part.is_inherited]
+    return []
+
+
 def _of_thread(rollouts: Rollouts, own: Part) -> Iterator[Part]:
     """The files of the same thread that were made before this one."""
     for rollout in rollouts.of_thread(own.head.id or "", own.id)[-MOST:]:
@@ -94,48 +106,52 @@ def _found(rollouts: Rollouts, base: HistoryBase) -> Part | None:
 
 
 def _opened(path: Path) -> Part:
-    """A file with its metadata, which are its first line."""
+    """A file with its metadata, which are its first record."""
     copy = copy_of(path)
     plain = path if copy is None else copy.path
     with plain.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
-        record = decode_record(file.readline(_LONGEST_HEAD))
-    head = record.payload if _is_head(record) else None
+        first = next(placed_lines(file, size, Tally(), is_record, FIRST_KEYS, decode_record), None)
+    record = Record() if first is None else first.value
+    head = record.payload if record.type == "session_meta" else None
     named = rollout_at(lies_at(path))
     id = named.id if named is not None else head and head.id
     return Part(path, plain, copy, id or "", head or Payload(), size)
 
 
-def _is_head(record: object) -> TypeIs[Record]:
-    return isinstance(record, Record) and record.type == "session_meta"
-
-
 def _linked(parts: list[Part]) -> list[Part]:
-    """The parts from the last on whose own beginning is not among those before it."""
-    for number in range(len(parts) - 1, 0, -1):
-        base = parts[number].head.history_base
-        if base is not None and _place(parts[:number], base) is None:
+    """The parts that the last one goes on from, as far as one names the other, and those between.
+
+    What lies between was taken back, whatever it went on from.
+    """
+    number = len(parts) - 1
+    while number and (base := parts[number].head.history_base) is not None:
+        place = _place(parts[:number], base)
+        if place is None:
             parts[number].lack = MISSING
             return parts[number:]
+        number = place
     return parts
 
 
 def _measured(parts: list[Part]) -> list[Part]:
     """The parts, with how far each is the session's, and how far no revert took it back."""
-    for part in parts:
+    for part, after in zip_longest(parts, parts[1:]):
         part.end = part.kept = part.size
+        if part.is_inherited and after is not None and after.head.history_base is not None:
+            part.end = min(part.size, after.head.history_base.end_byte_offset or 0)
     for number, part in enumerate(parts[1:], 1):
         base, earlier = part.head.history_base, parts[:number]
         place = -1 if base is None else _place(earlier, base)
-        for other in earlier[0 if place is None else place + 1 :]:
+        if place is None:
+            continue
+        for other in earlier[place + 1 :]:
             other.kept = 0
-        if base is not None and place is not None:
-            whole, kept = earlier[place].size, base.end_byte_offset or 0
+        if base is not None:
+            kept = base.end_byte_offset or 0
             earlier[place].kept = min(earlier[place].kept, kept)
-            part.lack = SHORT if kept > whole else part.lack
-            if earlier[place].is_inherited and place == number - 1:
-                earlier[place].end = min(whole, kept)
+            part.lack = SHORT if kept > earlier[place].size else part.lack
     return parts
 
 

@@ -21,6 +21,9 @@ from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
 NOTHING: Final = Raw()
 
+FIRST_KEYS: Final = ("timestamp", "type", "record_type")
+"""What a record may begin with, by which it is found behind the stub of another."""
+
 
 class Block(Struct, gc=False):
     """One block of a message, of reasoning, or of a tool's output."""
