@@ -48,7 +48,7 @@ class PromptKind(StrEnum):
     """How a human came to write a prompt."""
 
     TYPED = "typed"  # freely
-    STEERING = "steering"  # while the model was at work, and given to it before it had ended
+    STEERING = "steering"  # given to the model before its turn had ended, where the file tells
     ANSWER = "answer"  # to a question that the model asked with a tool
     FEEDBACK = "feedback"  # with the refusal of a tool call
 
@@ -113,7 +113,7 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
     broken_off: bool = False  # the model's message was aborted in mid-stream: a part of an answer
     mode: str | None = None  # as declared: plan, auto-accept, a collaboration mode, an agent
     personality: str | None = None  # as declared: a personality or an output style
-    steering: bool = False  # human words given to the model at work, where the file tells
+    steering: bool = False  # human words given to the model before its turn had ended
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):

@@ -186,8 +186,8 @@ def occasion(record: Record) -> str:
     results = [block for block in blocks_of(record) if block.get("type") == "tool_result"]
     words = [block for block in results if answered(record, block)]
     texts = [block["text"] for block in blocks_of(record) if block.get("type") == "text"]
-    if not words or any(typed(record, text) for text in texts):
-        return "typed"
+    if any(typed(record, text) for text in texts) or not words:
+        return "steering" if results else "typed"
     return "answer" if text_of(words[0]["content"]).startswith(ANSWERED) else "feedback"
 
 

@@ -107,6 +107,7 @@ class Conversation:
                 answers |= piece.kind is RESULT
         if is_empty:
             return
+        message.steering |= answers  # what is said beside a result comes before the turn has ended
         if by_model or not answers:
             self._row_turn_lines.append(message.line)
         ordinal, is_new = self._join(message.id if by_model else None)
@@ -234,7 +235,7 @@ class Conversation:
                 broken_off=message.broken_off,
                 mode=mode and shared(mode, mode),
                 personality=personality and shared(personality, personality),
-                steering=message.steering and piece.speaker is HUMAN,
+                steering=message.steering and piece.speaker is HUMAN and not piece.quoted,
             )
         )
 
