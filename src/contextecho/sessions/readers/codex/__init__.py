@@ -24,7 +24,6 @@ from contextecho.sessions.building.conversation import Conversation, Piece
 from contextecho.sessions.building.joined import JoinedSource
 from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.building.placed import Placed, PlacedSource, placed_lines
-from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Session, SessionFile
 from contextecho.sessions.readers.codex.assembly import Assembly
 from contextecho.sessions.readers.codex.chain import Part, chain_of
@@ -104,7 +103,7 @@ def _lines(
     """The lines of one file after the other; where each lies is added to `sources`, `begins`."""
     for part in parts:
         with part.plain.open("rb", buffering=_BUFFER) as file:
-            sources.append(PlacedSource(part.plain, Stamp.of(file), _pieces, begins[-1][1]))
+            sources.append(PlacedSource(part.plain, part.stamp, _pieces, begins[-1][1]))
             assembly.begin(part, *begins[-1])
             ends = yield from placed_lines(
                 file, part.end, assembly.tally, is_record, FIRST_KEYS, decode_record, begins[-1]

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from contextecho.errors import SessionError
 from contextecho.sessions.building.placed import placed_lines
+from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.packing.packed import Copy, copy_of, lies_at
 from contextecho.sessions.readers.codex.records import (
@@ -47,7 +48,7 @@ class Part(Struct):
     copy: Copy | None  # that it is unpacked in
     id: str  # of the rollout
     head: Payload
-    size: int
+    stamp: Stamp
     is_inherited: bool = False  # of the session that this one is a fork of
     end: int = 0  # bytes of it that are the session's
     kept: int = 0  # bytes that no revert took back
@@ -110,14 +111,14 @@ def _opened(path: Path) -> Part:
     copy = copy_of(path)
     plain = path if copy is None else copy.path
     with plain.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(0)
-        first = next(placed_lines(file, size, Tally(), is_record, FIRST_KEYS, decode_record), None)
+        stamp = Stamp.of(file)
+        lines = placed_lines(file, stamp.size, Tally(), is_record, FIRST_KEYS, decode_record)
+        first = next(lines, None)
     record = Record() if first is None else first.value
     head = record.payload if record.type == "session_meta" else None
     named = rollout_at(lies_at(path))
     id = named.id if named is not None else head and head.id
-    return Part(path, plain, copy, id or "", head or Payload(), size)
+    return Part(path, plain, copy, id or "", head or Payload(), stamp)
 
 
 def _linked(parts: list[Part]) -> list[Part]:
@@ -138,9 +139,9 @@ def _linked(parts: list[Part]) -> list[Part]:
 def _measured(parts: list[Part]) -> list[Part]:
     """The parts, with how far each is the session's, and how far no revert took it back."""
     for part, after in zip_longest(parts, parts[1:]):
-        part.end = part.kept = part.size
+        part.end = part.kept = part.stamp.size
         if part.is_inherited and after is not None and after.head.history_base is not None:
-            part.end = min(part.size, after.head.history_base.end_byte_offset or 0)
+            part.end = min(part.stamp.size, after.head.history_base.end_byte_offset or 0)
     for number, part in enumerate(parts[1:], 1):
         base, earlier = part.head.history_base, parts[:number]
         place = -1 if base is None else _place(earlier, base)
@@ -151,7 +152,7 @@ def _measured(parts: list[Part]) -> list[Part]:
         if base is not None:
             kept = base.end_byte_offset or 0
             earlier[place].kept = min(earlier[place].kept, kept)
-            part.lack = SHORT if kept > earlier[place].size else part.lack
+            part.lack = SHORT if kept > earlier[place].stamp.size else part.lack
     return parts
 
 
