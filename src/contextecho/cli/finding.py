@@ -134,6 +134,12 @@ def say_copies(count: int) -> None:
         say(f"{count} kept or converted {copies} left out: the originals are there")
 
 
+def say_continued(count: int) -> None:
+    """Say how many files were left out because their sessions go on in others of the list."""
+    if count:
+        say(f"{counted(count, 'file')} read with others, in which their sessions go on")
+
+
 def say_reading(files: int, size: int) -> None:
     """Say what takes long the first time."""
     if size >= _MANY_BYTES:

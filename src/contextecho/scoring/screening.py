@@ -38,6 +38,7 @@ class Screened(msgspec.Struct):
     refused: list[SessionError] = msgspec.field(default_factory=list)  # by the system, in a folder
     sub_agents: int = 0
     copies: int = 0  # files left out: kept or converted from others that are there
+    continued: int = 0  # files left out: read with others, in which their sessions go on
     places: tuple[str, ...] = ()  # files and folders, as they were named
     at: float = 0.0  # seconds since 1970, when it began
 
@@ -57,6 +58,7 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
         everything.refused += walked.unread
         sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
         everything.copies += walked.copies
+        everything.continued += walked.continued
     files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]
     weights = [sizes[file] * _SLOWER for file in files]
     known = set[str]()

@@ -250,7 +250,7 @@ def test_damaged_files_are_sessions_or_refused(tmp_path: Path, data: st.DataObje
 
 def test_no_field_of_a_turn_or_a_session_is_forgotten() -> None:
     assert set(SHARED) == set(Turn.__struct_fields__) - {"span"}
-    elsewhere = {"path", "member", "turns", "source"}  # `name`, the lines, this file
+    elsewhere = {"path", "member", "turns", "source", "files"}  # `name`, the lines, this file
     assert set(Session.__struct_fields__) - set(Header.__struct_fields__) == elsewhere
 
 

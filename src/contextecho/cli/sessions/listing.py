@@ -11,6 +11,7 @@ import click
 
 from contextecho.cli.finding import (
     end_with,
+    say_continued,
     say_copies,
     say_reading,
     say_sub_agents,
@@ -29,6 +30,7 @@ from contextecho.cli.sessions.tables import (
     size,
     time_shown,
 )
+from contextecho.counting import counted
 from contextecho.errors import SessionError, UsageError
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ def command(
                 "shown": len(shown),
                 "sub_agents": found.sub_agents,
                 "copies": found.copies,
+                "continued": found.continued,
                 "unread": [{"path": error.where, "reason": error.what} for error in unread],
                 "note": warning,
             }
@@ -99,6 +102,8 @@ def command(
         say(f"{older} older ones not shown (--limit {len(sessions)} shows all).")
     say_sub_agents(found.sub_agents)
     say_copies(found.copies)
+    say_continued(found.continued)
+    _say_inherited(sessions)
     if warning:
         say(warning)
     _say_next(sessions)
@@ -111,6 +116,17 @@ def _wrong(paths: Sequence[Path], sessions: Sequence[FoundSession]) -> list[Sess
     listed = {session.path.resolve() for session in sessions} if files else set[Path]()
     reasons = (why_no_session(path) for path in files if path.resolve() not in listed)
     return [reason for reason in reasons if reason is not None]
+
+
+def _say_inherited(sessions: Sequence[FoundSession]) -> None:
+    """How many prompts a sum over the list counts again."""
+    forks = [session for session in sessions if session.summary.inherited_prompts]
+    if forks:
+        prompts = sum(session.summary.inherited_prompts or 0 for session in forks)
+        say(
+            f"{counted(len(forks), 'fork')} with {counted(prompts, 'prompt')} from the sessions "
+            "that they go on from"
+        )
 
 
 def _say_next(sessions: Sequence[FoundSession]) -> None:
@@ -163,6 +179,7 @@ def _row(found: FoundSession) -> dict[str, Any]:
         "first_time": iso_time(summary.first_time),
         "last_time": iso_time(summary.last_time),
         **{name: getattr(summary, name) for name in (*COUNTS, "compactions")},
+        "inherited_prompts": summary.inherited_prompts,
         "final_texts": summary.final_texts,
         "commentary_texts": summary.commentary_texts,
         "models": list(summary.models),

@@ -6,11 +6,15 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import click
 
 from contextecho import own_files
 from contextecho.untrusted import one_line
+
+if TYPE_CHECKING:
+    from contextecho.sessions import Session
 
 COUNTS = ("prompts", "steps", "row_turns")
 """How far in a session is, by each of its indices."""
@@ -37,6 +41,13 @@ def print_table(
     for row in cells:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
     Console().print(table)
+
+
+def print_files(session: Session) -> None:
+    """Which lines are whose, of a session that goes through several files."""
+    rows = [(str(file.first_line), from_home(str(file.path))) for file in session.files]
+    if rows:
+        print_table(("first line", "file that it goes through"), rows, right=("first line",))
 
 
 def print_sessions(

@@ -172,6 +172,9 @@ def left_out(screened: Screened) -> Iterator[str]:
     if screened.copies:
         copies = counted(screened.copies, "kept or converted copy", "kept or converted copies")
         yield f"{copies}: the originals are there."
+    if screened.continued:
+        files = counted(screened.continued, "file")
+        yield f"{files} read with others, in which their sessions go on."
 
 
 def next_line(screens: Sequence[Screen]) -> str:

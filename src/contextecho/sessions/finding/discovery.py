@@ -68,6 +68,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
     sub_agents: int  # sessions of sub-agents, which belong to another
     copies: int  # files that are kept or converted from others that are there
+    continued: int  # files in which sessions of others begin, read with those
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
 
@@ -106,6 +107,7 @@ def survey(
         sessions=_newest_first(zip(files, every, strict=True)),
         sub_agents=sum(found.sub_agents for found in every),
         copies=walked.copies,
+        continued=walked.continued,
         unread=(*walked.unread, *refused),
         sub_agent_files=tuple(
             Path(file.path)

@@ -46,7 +46,9 @@ def _failed(format: str, member: str | None, error: SessionError) -> Summary:
 def _summary(session: Session) -> Summary:
     finals = list(_are_final(session))
     first_time, last_time = times_of(session)
-    files: Sequence[Path] | None = getattr(session.source, "files", None)  # `Spread`
+    files: Sequence[Path] | None = [file.path for file in session.files] or getattr(
+        session.source, "files", None
+    )  # `Spread`
     return Summary(
         format=session.format,
         id=session.id,
@@ -62,6 +64,7 @@ def _summary(session: Session) -> Summary:
         bytes=None if files is None else session.bytes,
         cwd=session.cwd,
         written=None if files is None else _written(files),
+        inherited_prompts=session.inherited_prompts,
     )
 
 

@@ -29,6 +29,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     cwd: str | None = None  # the folder that the agent worked in
     is_passing: bool = False  # the error may be gone the next time
     written: float | None = None  # when the newest of its files was, if it lies in several
+    inherited_prompts: int | None = None  # of the prompts: those of the session it was forked from
 
 
 class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):

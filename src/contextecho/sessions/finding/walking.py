@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
+from contextecho.sessions.finding.continued import continued_among
 from contextecho.sessions.finding.copies import copies_among
 from contextecho.sessions.finding.roots import is_database
 
@@ -76,13 +77,15 @@ class Walk(msgspec.Struct):
     files: list[Candidate] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
     copies: int = 0  # files left out: kept or converted from others that are there
+    continued: int = 0  # files left out: read with others, in which their sessions go on
 
 
 def walk(places: Iterable[Path]) -> Walk:
     """The candidates in folders, and the files that are named themselves, whatever their name.
 
     What does not exist, or vanishes meanwhile, is passed over; what the system refuses
-    is in `unread`. Of a file and its kept or converted copies only the file is there.
+    is in `unread`. Of a file and its kept or converted copies only the file is there, and
+    of a session's files only the one in which it goes on.
     """
     places = list(places)
     walked = Walk()
@@ -95,9 +98,12 @@ def walk(places: Iterable[Path]) -> Walk:
                 if identity not in met:
                     met.add(identity)
                     walked.files.append(_candidate(path, status))
-    copies = copies_among(walked.files, {*map(str, places)})
+    named = {*map(str, places)}
+    copies = copies_among(walked.files, named)
     walked.files = [file for file in walked.files if file.path not in copies]
-    walked.copies = len(copies)
+    continued = continued_among(walked.files, named)
+    walked.files = [file for file in walked.files if file.path not in continued]
+    walked.copies, walked.continued = len(copies), len(continued)
     return walked
 
 
