@@ -96,7 +96,7 @@ def test_a_folder_that_is_named_after_sub_agents_hides_no_session(
     """The client's folder of them is the one that the file lies in, and has their name alone."""
     warming_up = line(assistant("x" * 70_000, isSidechain=True))  # clients 2.0.0 to 2.0.27
     path = put(tmp_path / folder / "s.jsonl", warming_up + SESSION, 1_000)
-    inside = put(tmp_path / "s" / "subagents" / "s.jsonl", warming_up + SESSION, 1_000)
+    inside = put(tmp_path / "s" / "subagents" / "s.jsonl", 2 * warming_up + SESSION, 1_000)
     found = survey([tmp_path])
     assert ([session.path for session in found.sessions], found.sub_agents) == ([path], 1)
     assert look_inside(inside, lambda session: session.steps, is_named=True).sessions

@@ -170,7 +170,7 @@ def left_out(screened: Screened) -> Iterator[str]:
             "started them."
         )
     if screened.copies:
-        copies = counted(screened.copies, "kept or converted copy", "kept or converted copies")
+        copies = counted(screened.copies, "copy", "copies")
         yield f"{copies}: the originals are there."
 
 
