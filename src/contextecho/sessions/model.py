@@ -46,6 +46,7 @@ class Speaker(StrEnum):
 # Looked up once: a member costs more to find in its enum class than a turn does to make.
 USER: Final = Kind.USER
 ANSWER: Final = Kind.ASSISTANT
+CUT: Final = "cut document"  # why there may be less than the client wrote
 THOUGHT: Final = Kind.THINKING
 CALL: Final = Kind.TOOL_CALL
 RESULT: Final = Kind.TOOL_RESULT
@@ -247,6 +248,11 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def row_turns(self) -> int:
         """JSONL row turns, the first paper's count."""
         return len(self.row_turn_lines)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file ends in the middle of its document."""
+        return any(skipped.reason == CUT for skipped in self.skipped)
 
     @property
     def full_compactions(self) -> tuple[Compaction, ...]:

@@ -11,13 +11,13 @@ from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next
 from contextecho.cli.sessions.tables import (
     COUNTS,
-    iso_time,
     number,
     print_table,
     size,
     time_shown,
 )
 from contextecho.counting import counted
+from contextecho.moments import local_iso
 
 if TYPE_CHECKING:
     from contextecho.sessions import Compaction, Session, Sidechain
@@ -51,8 +51,8 @@ def _document(session: Session) -> dict[str, Any]:
         "path": str(session.path),
         "member": session.member,
         "cwd": session.cwd,
-        "first_time": iso_time(first),
-        "last_time": iso_time(last),
+        "first_time": local_iso(first),
+        "last_time": local_iso(last),
         **{name: getattr(session, name) for name in COUNTS},
         "tool_calls": _tool_calls(session),
         "abandoned_turns": sum(turn.abandoned for turn in session.turns),

@@ -48,6 +48,12 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.modified if last is None else min(last, self.modified)
 
     @property
+    def is_dated_by_turns(self) -> bool:
+        """Whether `last_used` is of a turn, and not when the file was written."""
+        last = self.summary.last_time
+        return last is not None and last <= self.modified
+
+    @property
     def path(self) -> Path:
         """Of the file."""
         return Path(self.file)

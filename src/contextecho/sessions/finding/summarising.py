@@ -67,6 +67,7 @@ def _summary(session: Session) -> Summary:
         last_time=last_time,
         bytes=None if files is None else session.bytes,
         cwd=session.cwd,
+        is_cut=session.is_cut,
         written=None if files is None else _written(files),
     )
 

@@ -28,6 +28,7 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     first_time: float | None = None  # of the first turn that has a time
     cwd: str | None = None  # the folder that the agent worked in
     is_passing: bool = False  # the error may be gone the next time
+    is_cut: bool = False  # the file ends in the middle
     written: float | None = None  # when the newest of its files was, if it lies in several
 
 
