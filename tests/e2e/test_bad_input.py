@@ -100,7 +100,7 @@ def test_a_session_with_a_cut_line_is_read_without_it_and_says_so(
     ("positions", "said"),
     [("1300", "ends at row turn 80"), ("step:41", "40")],
 )
-def test_a_session_shorter_than_the_first_position(
+def test_a_session_shorter_than_a_position(
     terminal: Terminal, chat: str, positions: str, said: str
 ) -> None:
     done = terminal.run("plan", chat, *SIMULATED, "--positions", positions)

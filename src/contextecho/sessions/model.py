@@ -56,6 +56,7 @@ class PromptKind(StrEnum):
 # Looked up once: a member costs more to find in its enum class than a turn does to make.
 USER: Final = Kind.USER
 ANSWER: Final = Kind.ASSISTANT
+CUT: Final = "cut document"  # why there may be less than the client wrote
 THOUGHT: Final = Kind.THINKING
 CALL: Final = Kind.TOOL_CALL
 RESULT: Final = Kind.TOOL_RESULT
@@ -292,6 +293,11 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         place = bisect_right(self.files, line, key=lambda file: file.first_line)
         file = self.files[max(place, 1) - 1]
         return file.path, line - file.first_line + 1
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file ends in the middle of its document."""
+        return any(skipped.reason == CUT for skipped in self.skipped)
 
     @property
     def full_compactions(self) -> tuple[Compaction, ...]:

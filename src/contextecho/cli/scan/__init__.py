@@ -133,9 +133,11 @@ def _end_without(
 def _document(screened: Screened) -> dict[str, Any]:
     import msgspec
 
+    from contextecho.scoring import worth_first
+
     return {
         "label": screened.screens[0].label,
-        "sessions": msgspec.to_builtins(screened.screens),
+        "sessions": msgspec.to_builtins(worth_first(screened.screens)),
         "unread": [{"path": error.where, "reason": error.what} for error in screened.unread],
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,8 @@ from contextecho.cli.printing import print_json, say, say_next, say_next_plan
 from contextecho.cli.sessions.filters import Filters, read_since
 from contextecho.cli.sessions.tables import (
     COUNTS,
+    CUT_SHORT,
     from_home,
-    iso_time,
     number,
     print_sessions,
     size,
@@ -32,6 +32,7 @@ from contextecho.cli.sessions.tables import (
 )
 from contextecho.counting import counted
 from contextecho.errors import SessionError, UsageError
+from contextecho.moments import local_iso
 
 if TYPE_CHECKING:
     from contextecho.sessions import FoundSession
@@ -175,9 +176,11 @@ def _row(found: FoundSession) -> dict[str, Any]:
         "format": summary.format,
         "folder": _folder(found),
         "bytes": found.bytes,
-        "modified": iso_time(found.modified),
-        "first_time": iso_time(summary.first_time),
-        "last_time": iso_time(summary.last_time),
+        "modified": local_iso(found.modified),
+        "last_used": local_iso(found.last_used),
+        "dated_by": "turns" if found.is_dated_by_turns else "file",
+        "first_time": local_iso(summary.first_time),
+        "last_time": local_iso(summary.last_time),
         **{name: getattr(summary, name) for name in (*COUNTS, "compactions")},
         "inherited_prompts": summary.inherited_prompts,
         "final_texts": summary.final_texts,
@@ -185,6 +188,7 @@ def _row(found: FoundSession) -> dict[str, Any]:
         "models": list(summary.models),
         "suits": list(suitability.suits),
         "lacks": suitability.lacks,
+        "is_cut": summary.is_cut,
         "error": summary.error,
     }
 
@@ -210,13 +214,20 @@ def _cells(found: FoundSession) -> tuple[str, ...]:
     suitability = suitability_of(summary)
     scan = suitability.lacks.get("scan")
     return (
-        time_shown(found.last_used),
+        time_shown(found.last_used) + ("" if found.is_dated_by_turns else " (file)"),
         size(found.bytes),
         summary.format,
         *(number(getattr(summary, name)) for name in _COLUMNS),
         "-" if summary.error else ", ".join(suitability.suits) or "too short",
         from_home(_folder(found)),
         ", ".join(summary.models),
-        summary.error or (f"scan {scan}" if scan else ""),
+        summary.error or "; ".join(_lacks(summary.is_cut, scan)),
         from_home(found.name),
     )
+
+
+def _lacks(is_cut: bool, scan: str | None) -> Iterator[str]:
+    if is_cut:
+        yield CUT_SHORT
+    if scan:
+        yield f"scan {scan}"

@@ -11,7 +11,6 @@ from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next
 from contextecho.cli.sessions.tables import (
     COUNTS,
-    iso_time,
     number,
     print_files,
     print_table,
@@ -19,6 +18,7 @@ from contextecho.cli.sessions.tables import (
     time_shown,
 )
 from contextecho.counting import counted
+from contextecho.moments import local_iso
 
 if TYPE_CHECKING:
     from contextecho.sessions import Compaction, Session, Sidechain
@@ -54,8 +54,8 @@ def _document(session: Session) -> dict[str, Any]:
         "files": [msgspec.structs.asdict(f) | {"path": str(f.path)} for f in session.files],
         "cwd": session.cwd,
         "forked_from": session.forked_from,
-        "first_time": iso_time(first),
-        "last_time": iso_time(last),
+        "first_time": local_iso(first),
+        "last_time": local_iso(last),
         **{name: getattr(session, name) for name in COUNTS},
         "prompt_kinds": session.prompt_kinds,
         "inherited_prompts": session.inherited_prompts,

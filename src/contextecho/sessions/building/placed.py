@@ -29,7 +29,7 @@ from contextecho.sessions.building.jsontext import (
 )
 from contextecho.sessions.building.stamp import Stamp, Stamped
 from contextecho.sessions.building.tally import Tally
-from contextecho.sessions.model import Content, Kind, Span, Turn
+from contextecho.sessions.model import CUT, Content, Kind, Span, Turn
 
 _OBJECTS = (dict, Struct)
 
@@ -187,7 +187,7 @@ class Document:
             value = decode_json(self._data[offset : offset + length])
             yield Placed(number, Span(self._offset + offset, length), value)
         if not self._text[end:].lstrip("[, \t\r\n").startswith("]"):
-            tally.add("cut document", number + 1)
+            tally.add(CUT, number + 1)
 
     def _find(self, keys: Sequence[str]) -> int | None:
         """Where the value under these keys begins."""
