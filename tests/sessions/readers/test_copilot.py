@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from sessions.any_bytes import check
 from sessions.claude_code_lines import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
 from sessions.looking import of_kind, reasons, spoken
+from timing import takes_less_than
 
 REAL = "sessions/other/copilot/vct-zh-tw-copilot.jsonl"
 
@@ -421,19 +421,17 @@ def test_a_string_that_never_ends_costs_no_more_than_its_lines(tmp_path: Path) -
         path.write_bytes(as_log(start()) + b'{"type":"user.message","data":{"content":"' + filler)
         with path.open("ab") as file:
             file.write(filler * 12_000 + tail)
-        began = time.process_time()
-        session = read_session(path)
-        assert time.process_time() - began < 3
+        with takes_less_than(3):
+            session = read_session(path)
         assert [text for _, text in spoken(session)] == ["hi", "ok"]
 
 
 def test_text_made_of_nothing_but_marks_is_read_in_reasonable_time(
     read: Callable[..., Session],
 ) -> None:
-    began = time.process_time()
-    for text in ("<reminder>", " ", "<reminder ", "\n", "<reminder></skill-context>"):
-        assert read(start(), user("x" + text * 50_000 + "y"), answer("ok")).prompts == 1
-    assert time.process_time() - began < 3
+    with takes_less_than(3):
+        for text in ("<reminder>", " ", "<reminder ", "\n", "<reminder></skill-context>"):
+            assert read(start(), user("x" + text * 50_000 + "y"), answer("ok")).prompts == 1
 
 
 # The older history
