@@ -11,6 +11,7 @@ import pytest
 
 from contextecho.cli.main import main
 from reports.scans import growing, hostile, scan_folder
+from waiting import PATIENCE
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def test_a_pipe_is_written_to_as_by_report(
     reader = Thread(target=lambda: read.append(Path("pipe.html").read_text("utf-8")), daemon=True)
     reader.start()
     assert run(capsys, folder, "-o", "pipe.html")[0] == 0
-    reader.join(timeout=30)
+    reader.join(timeout=PATIENCE)
     assert read[0].lstrip().startswith("<!doctype html>")
     assert Path("pipe.html").is_fifo()
 
