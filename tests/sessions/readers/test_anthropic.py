@@ -448,14 +448,6 @@ def test_plain_words_and_other_apis_are_not_taken(read_text: Callable[[str], Ses
     assert not anthropic.sniff(line(old_codex))
 
 
-def test_no_file_of_another_format_is_taken(shared: Path) -> None:
-    for path in (shared / "sessions").rglob("*"):
-        if path.is_file():
-            data = path.read_bytes()
-            assert not anthropic.sniff(data[: 1 << 16]), path
-            assert not anthropic.sniff(data), path
-
-
 def test_a_conversation_without_an_answer_is_refused(read_text: Callable[[str], Session]) -> None:
     with pytest.raises(SessionError, match="no message of a model"):
         read_text(as_request([user("a", PICTURE)]))

@@ -12,7 +12,6 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
-from contextecho.sessions.readers import copilot
 from sessions.any_bytes import check
 from sessions.claude_code_lines import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
@@ -55,14 +54,6 @@ def test_facts_of_the_real_log(shared: Path) -> None:
     assert results["toolu_015mmFQgTioWn3quiaKRMYX3"] == "report_intent"
     assert results["toolu_01Glob4RustDocFiles0001"] == "glob"  # from its execution_start
     check_lengths(session.turns, list(session.contents(session.turns)))
-
-
-def test_it_takes_no_other_formats_file_for_its_own(shared: Path) -> None:
-    for path in sorted((shared / "sessions").rglob("*")):
-        if path.is_file() and path.suffix != ".md":
-            data = path.read_bytes()
-            for head in (data[: 1 << 16], data):
-                assert copilot.sniff(head) == (path.parent.name == "copilot"), path
 
 
 # Built logs

@@ -136,14 +136,6 @@ def test_a_file_with_only_a_warning_is_no_conversation(shared: Path) -> None:
         read_session(shared / "sessions/gemini/entire-38b74f08e3-2-warning-only.json")
 
 
-def test_it_takes_no_other_formats_file_for_its_own(shared: Path) -> None:
-    for path in sorted((shared / "sessions").rglob("*")):
-        if path.is_file() and path.suffix != ".md":
-            data = path.read_bytes()
-            for head in (data[: 1 << 16], data):
-                assert gemini.sniff(head) == (path.parent.name == "gemini"), path
-
-
 # Built files
 
 
