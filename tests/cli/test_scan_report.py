@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from contextecho.cli.main import main
+from commandline import exit_code
 from reports.scans import growing, hostile, scan_folder
 from waiting import PATIENCE
 
@@ -24,12 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["scan", *map(str, words)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
+    return exit_code("scan", *words), *capsys.readouterr()
 
 
 def names() -> list[str]:
