@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from commandline import exit_code
 from contextecho.cli.main import main
 from contextecho.scoring import screen_all
 from sessions.claude_code_lines import assistant, line, user
@@ -50,12 +51,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["scan", *map(str, words)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
+    return exit_code("scan", *words), *capsys.readouterr()
 
 
 def test_folders_of_several_clients_give_one_table_the_most_to_show_first(

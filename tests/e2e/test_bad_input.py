@@ -7,8 +7,9 @@ import os
 import pytest
 
 from e2e.ledger import FILE
-from e2e.refusing import NOWHERE, SIMULATED, refused, slowly
+from e2e.refusing import SIMULATED, refused, slowly
 from e2e.terminal import Terminal
+from servers.fake import NOWHERE
 
 # Sessions
 
@@ -75,7 +76,7 @@ def test_a_pipe_that_nobody_writes_to(
     terminal: Terminal, chat: str, words: tuple[str, ...]
 ) -> None:
     os.mkfifo(terminal.folder / words[-1])
-    refused(terminal.run(*words, timeout=20), 2, words[-1])
+    refused(terminal.run(*words), 2, words[-1])
 
 
 def test_latest_without_any_session(terminal: Terminal) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from e2e.ledger import FILE
-from e2e.serving import serving
 from e2e.terminal import Terminal
+from servers.serving import serving
 
 VERDICT = '{"reason": "plain", "score": 2}'
 

@@ -16,6 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from commandline import exit_code
 from contextecho.cli.main import main
 from contextecho.errors import SessionError, UsageError
 from contextecho.sessions import (
@@ -345,12 +346,7 @@ def test_what_a_log_cannot_say_is_in_its_metadata(tmp_path: Path) -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["sessions", "convert", *map(str, words)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return (code, *capsys.readouterr())
+    return exit_code("sessions", "convert", *words), *capsys.readouterr()
 
 
 def test_the_command_writes_for_its_owner_and_names_the_next(

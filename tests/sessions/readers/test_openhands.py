@@ -13,14 +13,13 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
-from contextecho.sessions.readers import openhands
 from contextecho.sessions.readers.openhands.thread import Thread
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
 from sessions.claude_code_lines import line
 from sessions.damage import QUIET, altered, damaged, written
 from sessions.looking import counts, human_hashes, of_kind, reasons, said
-from sessions.trajectories import claimed, document, read_all
+from sessions.trajectories import document, read_all
 
 NO_ZONE = "times without a zone, taken as UTC from here on"
 
@@ -121,12 +120,6 @@ def test_the_real_evaluation(shared: Path) -> None:
     assert found == {"4595": (23, 22, 5, 0), "4593": (33, 32, 2, 1), "4588": (49, 49, 12, 1)}
     hashes = [human_hashes(session) for session in read_all(path)]
     assert hashes == [["3b289d671c0181e8"], ["7c37f31cc3d9939d"], ["a2a13e288d6a7cab"]]
-
-
-def test_only_its_own_files_are_claimed(shared: Path) -> None:
-    names = {"basic.json", "basic_gui_mode.json", "multi-swe-bench-output.jsonl"}
-    found = claimed(openhands, shared / "sessions")
-    assert found == {f"other/openhands/{name}" for name in names}
 
 
 def test_parallel_calls_are_one_message_and_its_prose_is_said_once(tmp_path: Path) -> None:
