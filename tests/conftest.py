@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,14 @@ def _shared_folder() -> Path | None:
     named = os.environ.get("CONTEXTECHO_SHARED")
     folder = Path(named) if named else REPOSITORY.parent / "shared"
     return folder if folder.is_dir() else None
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT interrupts, here and in children, even where the tests run with it ignored (`&`)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from contextecho.processes import core_count, spread
+from waiting import PATIENCE
 
 MANY = 64 << 20  # bytes: enough to be spread
 
@@ -89,10 +89,10 @@ def test_nothing_is_nothing() -> None:
 
 
 @pytest.mark.parametrize("to_all", [True, False], ids=["from a terminal", "to us alone"])
-def test_an_interrupt_ends_all_of_it_without_a_word(to_all: bool) -> None:
+def test_an_interrupt_ends_all_of_it_without_a_word(to_all: bool, interruptible: None) -> None:
     program = (
-        "import time\nfrom contextecho.processes import spread\n"
-        "def wait(n):\n    print('begun', flush=True); time.sleep(1)\n"
+        "import os, time\nfrom contextecho.processes import spread\n"
+        "def wait(n):\n    os.write(1, b'begun\\n'); time.sleep(1)\n"
         "try:\n    spread(wait, [1] * 8, [1 << 26] * 8, processes=2)\n"
         "except KeyboardInterrupt:\n    raise SystemExit(130)"
     )
@@ -103,10 +103,9 @@ def test_an_interrupt_ends_all_of_it_without_a_word(to_all: bool) -> None:
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(0.2)
+        assert [process.stdout.readline() for _ in range(2)] == [b"begun\n"] * 2
         (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (130, b"")
 
 

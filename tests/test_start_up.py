@@ -12,9 +12,10 @@ from typing import NamedTuple
 import pytest
 
 from contextecho.cli.main import COMMANDS
+from timing import slowness
 
 HEAVY = {"numpy", "scipy", "aiohttp", "matplotlib", "rich", "jinja2", "sqlite3", "yaml"}
-LIMIT = 0.150  # seconds of CPU for `--help` (issue 2)
+LIMIT = 0.150  # seconds of CPU for `--help` where the limits were set (issue 2)
 
 _LOADED = """
 import json, sys
@@ -90,4 +91,4 @@ def test_help_costs_little_more_than_python_and_click() -> None:
 def test_help_takes_less_than_150_ms_of_cpu() -> None:
     times = measure(10)
     print(f"--help {times.help * 1000:.0f} ms, floor {times.floor * 1000:.0f} ms of CPU")
-    assert times.help < LIMIT
+    assert times.help < LIMIT * slowness()

@@ -204,7 +204,7 @@ def prepare(
     without a key.
     """
     purse = None if budget is None else Purse(Budget.parse(budget))
-    _refuse_self_judging(plan, judge, allowed=allow_self_judging)
+    refuse_self_judging(plan, judge, allowed=allow_self_judging)
     for problem in _too_long(plan):
         raise UsageError(problem, todo="lower --context (budget_tokens) or --max-output")
     own = models or {}
@@ -341,8 +341,8 @@ def _reach_of(judge: str | None, plan: Plan, reach: Reach) -> Reach:
     return reach if same or reach.replay else DIRECT
 
 
-def _refuse_self_judging(plan: Plan, judge: str | None, *, allowed: bool) -> None:
-    """Before anything is spent: the judge may not be a target under another name."""
+def refuse_self_judging(plan: Plan, judge: str | None, *, allowed: bool) -> None:
+    """The judge may not be a target under another name. Raises `UsageError`; asks nothing."""
     own = [target for target in plan.targets if judge and same_model(target, judge)]
     if own and not allowed:
         raise UsageError(

@@ -43,6 +43,14 @@ def test_each_battery_is_said_with_the_wordings_that_it_has() -> None:
     )
 
 
+def test_what_counts_as_a_unit_of_a_single_position_is_said() -> None:
+    """Positions are the units of the interval, the questions where there is one position."""
+    assert said(make_plan(positions=1, probes=5), "detects").endswith(
+        "(1 position x 5 pairs, whose questions are the units)"
+    )
+    assert said(make_plan(positions=2, probes=5), "detects").endswith("(2 positions x 5 pairs)")
+
+
 def test_a_plan_of_stressors_has_no_register_question() -> None:
     made = make_plan(batteries=[battery("s", StimulusKind.STRESSOR, ["a?"])])
     assert said(made, "detects").startswith("no register question in this plan")

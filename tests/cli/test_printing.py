@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from commandline import FRESH, run_command, run_fresh
 from contextecho.cli.printing import say_next
 from sessions.claude_code_lines import assistant, line, user
 
@@ -21,13 +22,9 @@ SHOWN = "caf⟨U+DCE9⟩"
 
 
 def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run(
-        [sys.executable, "-m", "contextecho", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-        capture_output=True,
-        check=False,
-    )
+    """An encoding is for a Python that starts."""
+    start = run_fresh if environment else run_command
+    done = start(*words, cwd=folder, env=os.environ | environment)
     assert b"Traceback" not in done.stderr
     return done
 
@@ -77,7 +74,7 @@ def test_an_encoding_without_our_characters_gets_escapes(tmp_path: Path, encodin
 def test_a_full_disk_is_told_in_one_line(tmp_path: Path, words: str) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "contextecho", *words.split()],
+            [*FRESH, *words.split()],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,

@@ -9,8 +9,9 @@ from threading import Thread
 
 import pytest
 
-from contextecho.cli.main import main
+from commandline import exit_code
 from reports.scans import growing, hostile, scan_folder
+from waiting import PATIENCE
 
 
 @pytest.fixture
@@ -23,12 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["scan", *map(str, words)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
+    return exit_code("scan", *words), *capsys.readouterr()
 
 
 def names() -> list[str]:
@@ -151,7 +147,7 @@ def test_a_pipe_is_written_to_as_by_report(
     reader = Thread(target=lambda: read.append(Path("pipe.html").read_text("utf-8")), daemon=True)
     reader.start()
     assert run(capsys, folder, "-o", "pipe.html")[0] == 0
-    reader.join(timeout=30)
+    reader.join(timeout=PATIENCE)
     assert read[0].lstrip().startswith("<!doctype html>")
     assert Path("pipe.html").is_fifo()
 

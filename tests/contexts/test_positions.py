@@ -232,9 +232,9 @@ def test_onset_is_clipped_to_the_session_and_says_so() -> None:
 
 
 def test_positions_that_fall_together_are_one_and_that_is_said() -> None:
-    found = choose_positions(session(*chat(10)), "5,900,800")
+    found = choose_positions(session(*chat(10)), "5,20,step:10")
     assert [p.row_turn for p in found.positions] == [5, 20]
-    assert found.notes[-1] == "t0020 fall on row turn 20: one position is kept"
+    assert found.notes[-1] == "t0020 and step10 fall on row turn 20: one position is kept"
 
 
 @pytest.mark.parametrize("policy", ["5000", "step:99", "prompt:99", "line:9999", "even:50"])
@@ -248,7 +248,13 @@ def test_a_session_shorter_than_the_first_position_is_one_line_with_what_there_i
 
 
 @pytest.mark.parametrize(
-    ("policy", "place"), [("8800,9000", "row turn 8800"), ("step:99", "step:99")]
+    ("policy", "place"),
+    [
+        ("8800,9000", "row turn 8800"),
+        ("step:99", "step:99"),
+        ("5,8800", "row turn 8800"),
+        ("1,step:99", "step:99"),
+    ],
 )
 def test_a_place_that_the_session_does_not_reach_is_named_as_it_was_asked_for(
     policy: str, place: str

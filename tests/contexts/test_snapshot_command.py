@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 import pytest
 
+from commandline import run_command
 from contextecho.api import plan
 from contextecho.cli.options import ARM, PLACEMENT, PROTOCOL, RENDERING
 from contextecho.contexts import Arm, Placement, Rendering, load_protocol, protocol_ids
@@ -20,11 +20,7 @@ from contextecho.sessions import read_session
 
 
 def snapshot(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "contextecho", "snapshot", *arguments],
-        capture_output=True,
-        check=False,
-    )
+    return run_command("snapshot", *arguments)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 
 from e2e.ledger import settled_texts
 from e2e.refusing import SHORT
-from e2e.serving import serving
 from e2e.terminal import Terminal
+from servers.serving import serving
 
 TURNS = 40
 

@@ -11,7 +11,6 @@ import pytest
 
 from e2e.terminal import Done
 
-NOWHERE = "http://127.0.0.1:9/v1"  # the discard port: nothing listens there
 SIMULATED = ("--target", "simulated")
 SHORT = ("--positions", "even:2", "--n", "1", "--arms", "control,session")
 

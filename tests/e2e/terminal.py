@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-COMMAND = (sys.executable, "-m", "contextecho")
+from commandline import FRESH, run_command, run_fresh
+from waiting import PATIENCE
 
 
 class Done(NamedTuple):
@@ -43,9 +43,13 @@ class Done(NamedTuple):
 class Terminal:
     """Runs `contextecho` in `folder`, which is also its HOME."""
 
-    def __init__(self, folder: Path, **variables: str) -> None:
-        """`variables` are added to an environment that holds nothing of the tester's."""
+    def __init__(self, folder: Path, *, fresh: bool = False, **variables: str) -> None:
+        """`variables` are added to an environment that holds nothing of the tester's.
+
+        `fresh`: each command is a Python of its own, which loads the program.
+        """
         self.folder = folder
+        self._fresh = fresh
         self.environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
@@ -54,17 +58,10 @@ class Terminal:
             **variables,
         }
 
-    def run(self, *words: object, timeout: float = 120.0) -> Done:
+    def run(self, *words: object, timeout: float = PATIENCE) -> Done:
         """Run a command to its end; nothing of it may be a traceback."""
-        done = subprocess.run(
-            [*COMMAND, *map(str, words)],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
+        run = run_fresh if self._fresh else run_command
+        done = run(*words, cwd=self.folder, env=self.environment, timeout=timeout)
         found = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
         assert "Traceback" not in found.err, found.err
         return found
@@ -73,7 +70,7 @@ class Terminal:
         """Run a command on a real terminal, and answer what it asks; `out` is all that it shows."""
         ours, its = pty.openpty()
         with subprocess.Popen(
-            [*COMMAND, *map(str, words)],
+            [*FRESH, *map(str, words)],
             cwd=self.folder,
             env=self.environment,
             stdin=its,
@@ -92,7 +89,7 @@ class Terminal:
     def start(self, *words: object) -> subprocess.Popen[bytes]:
         """Begin a command and leave it running."""
         return subprocess.Popen(
-            [*COMMAND, *map(str, words)],
+            [*FRESH, *map(str, words)],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,

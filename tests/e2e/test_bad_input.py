@@ -7,8 +7,9 @@ import os
 import pytest
 
 from e2e.ledger import FILE
-from e2e.refusing import NOWHERE, SIMULATED, refused, slowly
+from e2e.refusing import SIMULATED, refused, slowly
 from e2e.terminal import Terminal
+from servers.fake import NOWHERE
 
 # Sessions
 
@@ -75,7 +76,7 @@ def test_a_pipe_that_nobody_writes_to(
     terminal: Terminal, chat: str, words: tuple[str, ...]
 ) -> None:
     os.mkfifo(terminal.folder / words[-1])
-    refused(terminal.run(*words, timeout=20), 2, words[-1])
+    refused(terminal.run(*words), 2, words[-1])
 
 
 def test_latest_without_any_session(terminal: Terminal) -> None:
@@ -100,7 +101,7 @@ def test_a_session_with_a_cut_line_is_read_without_it_and_says_so(
     ("positions", "said"),
     [("1300", "ends at row turn 80"), ("step:41", "40")],
 )
-def test_a_session_shorter_than_the_first_position(
+def test_a_session_shorter_than_a_position(
     terminal: Terminal, chat: str, positions: str, said: str
 ) -> None:
     done = terminal.run("plan", chat, *SIMULATED, "--positions", positions)

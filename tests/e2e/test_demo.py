@@ -12,6 +12,7 @@ from contextecho.caching import cache_folder
 from contextecho.models import local_status
 from e2e.ledger import query
 from e2e.terminal import Terminal
+from waiting import PATIENCE
 
 LOADING = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
 
@@ -35,7 +36,7 @@ def test_the_demo_ends_with_a_report_that_needs_no_network(terminal: Terminal) -
     if local_status().problem:
         pytest.skip("the embedded model is not installed: contextecho local install")
     terminal.environment["CONTEXTECHO_CACHE"] = os.fspath(cache_folder())
-    done = terminal.run("demo", timeout=600)
+    done = terminal.run("demo", timeout=10 * PATIENCE)
     assert (done.code, done.errors) == (0, [])
     assert done.next == "sessions list"
     assert re.search(r"\d+ pairs in \d+ clusters", done.out), done.out

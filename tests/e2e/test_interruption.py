@@ -9,18 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import signal
-import subprocess
-import time
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from e2e.ledger import attempts, settled_texts
-from e2e.serving import serving
 from e2e.terminal import Terminal
 from servers.fake import FakeProvider
+from servers.serving import serving
+from waiting import PATIENCE, wait_until
 
 REQUESTS = 100  # 3 positions x 3 arms and scratch once, 5 + 5 questions
 MOST_IN_FLIGHT = 64  # the engine's bound on calls at once
@@ -32,39 +28,24 @@ def own_text(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
-def wait_until(true: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Wait while a process runs; it must not end before."""
-    deadline = time.monotonic() + 60
-    while not true():
-        assert process.poll() is None, "the command ended too early"
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-@pytest.fixture
-def interruptible() -> Any:
-    """Children can be interrupted even where the tests run with SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def asked(provider: FakeProvider) -> Counter[str]:
     """How often each body has arrived."""
     return Counter(own_text(body) for body in provider.bodies)
 
 
 def test_after_kill_9_nothing_stored_is_lost_or_asked_again(terminal: Terminal, chat: str) -> None:
-    with serving(text=own_text, latency=0.1) as provider:
+    with serving(text=own_text) as provider:
         words = ("probe", chat, "--target", "openai/x", "--base-url", provider.url, *WORDS)
         in_flight: set[str] = set()
         stored: list[str] = []
         for answers in (20, 60):
             before = asked(provider)
+            provider.most_answers = answers
             process = terminal.start(*words)
-            wait_until(lambda wanted=answers: provider.answered >= wanted, process)
+            wait_until(lambda wanted=answers: provider.answered == wanted, process)
             process.kill()
             process.communicate()
+            wait_until(lambda: provider.in_flight == 0)
             assert process.returncode == -signal.SIGKILL
             found = settled_texts(terminal.folder)
             assert set(stored) <= set(found)
@@ -76,6 +57,7 @@ def test_after_kill_9_nothing_stored_is_lost_or_asked_again(terminal: Terminal, 
             in_flight |= lost
             assert 0 < len(stored) < REQUESTS
         before = asked(provider)
+        provider.most_answers = REQUESTS * 2
         done = terminal.run(*words)
         assert (done.code, done.errors) == (0, [])
         arrived = asked(provider) - before
@@ -93,12 +75,13 @@ def test_after_kill_9_nothing_stored_is_lost_or_asked_again(terminal: Terminal, 
 def test_an_interrupted_probe_leaves_with_130_and_continues(
     terminal: Terminal, chat: str, interruptible: None
 ) -> None:
-    with serving(text=own_text, latency=0.1) as provider:
+    with serving(text=own_text) as provider:
         words = ("probe", chat, "--target", "openai/x", "--base-url", provider.url, *WORDS)
+        provider.most_answers = 20
         process = terminal.start(*words)
-        wait_until(lambda: provider.answered >= 20, process)
+        wait_until(lambda: provider.answered == 20, process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
         assert out == b""
         line = "contextecho: interrupted; run the same command to continue\n"
@@ -107,6 +90,7 @@ def test_an_interrupted_probe_leaves_with_130_and_continues(
         stored = settled_texts(terminal.folder)
         assert 0 < len(stored) < REQUESTS
         before = asked(provider)
+        provider.most_answers = REQUESTS * 2
         done = terminal.run(*words)
         assert done.code == 0
         assert done.next.startswith("report ")
@@ -116,7 +100,8 @@ def test_an_interrupted_probe_leaves_with_130_and_continues(
 
 
 def test_two_processes_never_pay_for_one_run_twice(terminal: Terminal, chat: str) -> None:
-    with serving(text=own_text, latency=1.5) as provider:
+    with serving(text=own_text) as provider:
+        provider.most_answers = 0
         words = ("probe", chat, "--target", "openai/x", "--base-url", provider.url, *WORDS)
         process = terminal.start(*words)
         wait_until(lambda: provider.calls > 0, process)
@@ -124,6 +109,7 @@ def test_two_processes_never_pay_for_one_run_twice(terminal: Terminal, chat: str
         assert second.code == 2
         (line,) = second.errors
         assert "another process is collecting run" in line
-        process.communicate(timeout=60)
+        provider.most_answers = REQUESTS
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
         assert max(asked(provider).values()) == 1

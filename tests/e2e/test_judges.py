@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.serving import serving
 from e2e.terminal import Terminal
+from servers.serving import serving
 
 AXES = ("--positions", "even:2", "--n", "1", "--arms", "control,session", "--quiet")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import write_chat
-from e2e.serving import serving
 from e2e.terminal import Terminal
+from servers.serving import serving
 
 HOOK = """
 import sys
@@ -38,7 +38,8 @@ def watched(tmp_path: Path) -> Terminal:
     write_chat(tmp_path / "chat.jsonl")
     # A proxy that the environment names is not the host that the user named.
     proxy = "http://127.0.0.1:1/"
-    return Terminal(tmp_path, PYTHONPATH=str(tmp_path / "hook"), HTTP_PROXY=proxy, http_proxy=proxy)
+    hook = str(tmp_path / "hook")
+    return Terminal(tmp_path, fresh=True, PYTHONPATH=hook, HTTP_PROXY=proxy, http_proxy=proxy)
 
 
 def seen(terminal: Terminal) -> list[str]:

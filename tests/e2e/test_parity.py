@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
-from e2e.terminal import COMMAND, Terminal
+from commandline import run_command
+from e2e.terminal import Terminal
 
 
 def test_the_nine_published_prefixes_have_the_references_hashes(
@@ -20,8 +20,7 @@ def test_the_nine_published_prefixes_have_the_references_hashes(
     for turn in expected["sha256"]:
         session = str(parity / "synthetic_session.jsonl")
         words = ("snapshot", session, "--at", turn, "--protocol", "published", "--format", "text")
-        done = subprocess.run(
-            [*COMMAND, *words], env=terminal.environment, capture_output=True, check=True
-        )
+        done = run_command(*words, env=terminal.environment)
+        assert done.returncode == 0
         found[turn] = hashlib.sha256(done.stdout).hexdigest()
     assert found == expected["sha256"]

@@ -16,9 +16,9 @@ import pytest
 from rs_bpe.bpe import openai as bpe
 
 from e2e.ledger import query
-from e2e.serving import serving
 from e2e.terminal import Done, Terminal
 from e2e.wire import Shown, read_anthropic, read_openai
+from servers.serving import serving
 
 POSITIONS = ("94", "267", "405")  # row turns: before and after compactions, amid tool calls
 ARMS = ("scratch", "control", "session", "session+anchor", "control+anchor")

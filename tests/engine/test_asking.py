@@ -14,6 +14,7 @@ from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Trun
 from contextecho.store import open_store
 from engine.models import ANSWER, USAGE, ScriptedModel
 from store.plans import make_plan
+from waiting import PATIENCE
 
 
 def judge_request(number: int) -> Request:
@@ -162,7 +163,7 @@ def test_whatever_happens_it_ends_and_every_request_is_accounted_for(
         run = store.begin_run(plan, "s", {})
         purse = Purse(Budget.parse(f"{budget}tok")) if budget else None
         work = collect(plan, store, run, {model.id: model}, purse=purse, limits=limits)
-        got = asyncio.run(asyncio.wait_for(work, timeout=20))
+        got = asyncio.run(asyncio.wait_for(work, timeout=PATIENCE))
         replies = [stored.reply for stored in store.replies(run.id)]
     assert got.done + got.failed + got.missing == got.total == 16
     assert min(got.done, got.failed, got.missing) >= 0

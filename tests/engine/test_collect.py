@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import threading
 import time
 
 import msgspec
@@ -21,7 +20,7 @@ from contextecho.models import (
 )
 from contextecho.store import RunInfo, Store
 from contextecho.studies import Plan
-from engine.models import USAGE, ScriptedModel
+from engine.models import ANSWER, USAGE, ScriptedModel
 from store.plans import make_plan
 
 
@@ -239,13 +238,17 @@ async def test_retry_after_holds_the_whole_lane(store):
     assert times[1] - times[0] >= 0.29
 
 
-async def test_a_deadline_ends_the_work_and_keeps_what_came(store, limits):
+async def test_a_deadline_ends_the_work_and_keeps_what_came(store, limits, monkeypatch):
+    """It passes while the hundredth call is out: by the loop's clock, an hour later."""
     plan = make_plan(positions=4, probes=50)
-    model = ScriptedModel("openai/one", seconds=0.02)
-    late = msgspec.structs.replace(limits, deadline=0.15, most_concurrency=8)
+    model = ScriptedModel("openai/one")
+    loop = asyncio.get_running_loop()
+    clock = loop.time
+    monkeypatch.setattr(loop, "time", lambda: clock() + 3600 * (len(model.asked) >= 100))
+    late = msgspec.structs.replace(limits, deadline=3600, most_concurrency=8)
     collection = await gather(store, plan, model, limits=late)
     assert collection.reason is Reason.DEADLINE
-    assert 0 < collection.done < 400
+    assert 100 <= collection.done < 100 + 8
     assert collection.done + collection.missing == 400
     run = begin(store, plan)
     assert len(list(store.missing(run.id))) == collection.missing
@@ -266,17 +269,18 @@ async def test_a_defect_in_a_model_is_raised_and_stops_everything(store, plan, l
         await gather(store, plan, ScriptedModel("openai/one", script), limits=limits)
 
 
-def test_interrupting_keeps_what_came_and_closes_the_models(store, limits):
+def test_interrupting_keeps_what_came_and_closes_the_models(store, limits, interruptible):
     plan = make_plan(positions=2, probes=30)
     run = begin(store, plan)
-    model = ScriptedModel("openai/one", seconds=0.05)
-    main = threading.main_thread().ident
-    assert main is not None
-    timer = threading.Timer(0.4, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
+
+    def interrupt(request, nth):
+        if len(model.asked) > 50 and request is model.asked[50]:
+            signal.raise_signal(signal.SIGINT)
+        return ANSWER
+
+    model = ScriptedModel("openai/one", interrupt)
     with pytest.raises(KeyboardInterrupt):
         run_in_loop(collect(plan, store, run, {"openai/one": model}, limits=limits), [model])
-    timer.join()
     assert model.closed
     missing = len(list(store.missing(run.id)))
     assert 0 < missing < 120

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 import re
-import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,8 +11,14 @@ from contextecho.engine.progress import Bar, Lines, Quiet, summary
 from contextecho.models import Usage
 
 
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands at a minute."""
+    monkeypatch.setattr("contextecho.engine.progress.time", SimpleNamespace(monotonic=lambda: 60.0))
+
+
 def tally() -> Tally:
-    return Tally(total=600, done=100, reused=30, failed=20, began=time.monotonic() - 60)
+    return Tally(total=600, done=100, reused=30, failed=20, began=0.0)
 
 
 def test_the_line_says_what_is_done_reused_failed_spent_and_left():

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
-import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -18,24 +15,26 @@ from contextecho.engine import Budget, Collection, Limits, Purse, Reason, collec
 from contextecho.models import open_model
 from contextecho.store import Store, open_store
 from contextecho.studies import Plan
-from servers.fake import FakeProvider, Fault
+from servers.fake import NOWHERE, FakeProvider, Fault
+from servers.serving import serving
 from store.plans import make_plan
+from waiting import wait_until
 
 PLAN = make_plan(positions=2, probes=10)  # 40 cells on 4 prefixes
 
 
 async def gather(
-    store: Store, provider: FakeProvider, limits: Limits, plan: Plan = PLAN, **options
+    store: Store, url: str, limits: Limits, plan: Plan = PLAN, **options
 ) -> Collection:
     run = store.begin_run(plan, "s", {})
-    async with open_model("openai/one", base_url=provider.url) as model:
+    async with open_model("openai/one", base_url=url) as model:
         return await collect(plan, store, run, {model.id: model}, limits=limits, **options)
 
 
 async def test_the_ledger_equals_what_the_server_billed(store, limits):
     faults = [None, Fault.EMPTY, Fault.RATE_LIMIT, None, Fault.SERVER_ERROR, Fault.LENGTH]
     async with FakeProvider(faults=faults) as provider:
-        collection = await gather(store, provider, limits)
+        collection = await gather(store, provider.url, limits)
         assert collection.complete
         total = collection.spend.total
         assert (total.input, total.output) == (provider.billed_input, provider.billed_output)
@@ -60,15 +59,15 @@ async def test_the_ledger_equals_what_the_server_billed(store, limits):
 )
 async def test_passing_trouble_is_retried_until_every_cell_has_its_answer(store, limits, fault):
     async with FakeProvider(faults=[None, None, *[fault] * 6]) as provider:
-        collection = await gather(store, provider, limits)
+        collection = await gather(store, provider.url, limits)
     assert collection.complete
     assert collection.spend.total.failed == 6
 
 
 async def test_a_storm_of_rate_limits_is_ridden_out(store):
-    limits = Limits(first_delay=0.02, longest_delay=0.2, attempts=8)
+    limits = Limits(first_delay=0.02, longest_delay=0.2, attempts=30)
     async with FakeProvider(limit=3, latency=0.005) as provider:
-        collection = await gather(store, provider, limits, make_plan(positions=4, probes=25))
+        collection = await gather(store, provider.url, limits, make_plan(positions=4, probes=25))
     assert collection.done == 200
     assert collection.failed == 0
 
@@ -97,27 +96,25 @@ async def test_lasting_trouble_stops_the_target_with_one_message(store, limits, 
         def close(self, tally): ...
 
     async with FakeProvider(always=fault) as provider:
-        collection = await gather(store, provider, limits, progress=Listening())
+        collection = await gather(store, provider.url, limits, progress=Listening())
     assert collection.reason is Reason.STOPPED
     assert collection.done == 0
     assert len(said) == 1
     assert said[0].startswith("openai/one stopped: ")
     assert says in said[0]
     async with FakeProvider() as mended:
-        assert (await gather(store, mended, limits)).complete
+        assert (await gather(store, mended.url, limits)).complete
 
 
 async def test_a_server_that_is_down_stops_the_target(store, limits):
-    async with FakeProvider() as provider:
-        pass
-    collection = await gather(store, provider, limits)
+    collection = await gather(store, NOWHERE, limits)
     assert collection.reason is Reason.STOPPED
     assert list(collection.stopped_targets) == ["openai/one"]
 
 
 async def test_a_budget_holds_against_what_the_server_bills(store, limits):
     async with FakeProvider() as provider:
-        collection = await gather(store, provider, limits, purse=Purse(Budget.parse("5ktok")))
+        collection = await gather(store, provider.url, limits, purse=Purse(Budget.parse("5ktok")))
         assert collection.reason is Reason.BUDGET
         assert provider.billed_input + provider.billed_output <= 5000
         assert collection.done > 0
@@ -141,32 +138,25 @@ with open_store(path) as store:
 
 
 def test_kill_9_loses_nothing_that_was_stored_and_repeats_only_calls_in_flight(tmp_path: Path):
-    tests = Path(__file__).parent.parent
-    environment = {**os.environ, "PYTHONPATH": str(tests), "NO_PROXY": "127.0.0.1"}
-    server = subprocess.Popen(
-        [sys.executable, "-m", "servers.fake", "--latency", "0.03"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        url = server.stdout.readline().strip()
-        command = [sys.executable, "-c", COLLECT, url, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_PROXY": "127.0.0.1"}
+    with serving() as provider:
+        command = [sys.executable, "-c", COLLECT, provider.url, str(tmp_path)]
+        provider.most_answers = 200
         first = subprocess.Popen(command, env=environment)
-        wait_until(lambda: read(url, "stats")["answered"] >= 200)
-        os.kill(first.pid, signal.SIGKILL)
+        wait_until(lambda: provider.answered == 200, first)
+        first.kill()
         first.wait()
-        time.sleep(0.2)  # the server ends what was in flight
-        asked_before = bodies(url)
+        wait_until(lambda: provider.in_flight == 0)
+        asked_before = bodies(provider)
         with open_store(tmp_path) as store:
             run = store.find_run()
             in_flight = store.spend(run.id).total.lost
             stored = {s.key: s.reply for s in store.replies(run.id) if s.reply}
-        assert 150 <= len(stored) < 400
+        assert 200 - 64 <= len(stored) <= 200
+        provider.most_answers = 800
         second = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert second.stdout.split() == [str(400 - len(stored)), str(len(stored))], second.stderr
-        asked = bodies(url)
+        asked = bodies(provider)
         repeated = [body for body, times in asked.items() if times > 1]
         assert set(repeated) <= set(asked_before)
         assert all(times <= 2 for times in asked.values())
@@ -176,22 +166,7 @@ def test_kill_9_loses_nothing_that_was_stored_and_repeats_only_calls_in_flight(t
             after = {s.key: s.reply for s in store.replies(run.id)}
             assert len(after) == 400
             assert all(after[key] == reply for key, reply in stored.items())
-    finally:
-        server.kill()
-        server.wait()
 
 
-def read(url: str, what: str) -> dict:
-    with urllib.request.urlopen(url.replace("/v1", f"/{what}")) as response:
-        return json.load(response)
-
-
-def bodies(url: str) -> Counter[str]:
-    return Counter(json.dumps(body) for body in read(url, "log")["bodies"])
-
-
-def wait_until(condition, seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came to be"
-        time.sleep(0.02)
+def bodies(provider: FakeProvider) -> Counter[str]:
+    return Counter(json.dumps(body) for body in provider.bodies)

@@ -26,7 +26,7 @@ from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import clean, read_failure, retry_after
 from contextecho.models.openai_chat import read_completion
 from contextecho.untrusted import one_line
-from servers.fake import FakeProvider, Fault
+from servers.fake import NOWHERE, FakeProvider, Fault
 
 Ask = Callable[..., Request]
 TARGETS = ("openai/gpt-4.1", "anthropic/claude-sonnet-4-5")
@@ -49,10 +49,15 @@ KINDS = {
 }
 
 
+def patience(fault: Fault | None) -> float:
+    """Seconds: long enough for a request to arrive, and for an answer that is not late."""
+    return 1.0 if fault is Fault.SLOW else 300.0
+
+
 async def reply_to(fault: Fault, request: Request, **settings: str) -> Reply:
     async with (
         FakeProvider(always=fault, **settings) as provider,
-        open_model(request.target, base_url=provider.url, timeout=0.3) as model,
+        open_model(request.target, base_url=provider.url, timeout=patience(fault)) as model,
     ):
         return await model.answer(request)
 
@@ -118,9 +123,7 @@ async def test_the_providers_waiting_time_is_passed_on(ask: Ask, keys: str) -> N
 
 
 async def test_nobody_listening_is_unreachable_and_stops_the_target(ask: Ask, keys: str) -> None:
-    async with FakeProvider() as provider:
-        url = provider.url
-    async with open_model("openai/gpt-4.1", base_url=url) as model:
+    async with open_model("openai/gpt-4.1", base_url=NOWHERE) as model:
         reply = await model.answer(ask("openai/gpt-4.1"))
     assert isinstance(reply, Failed)
     assert reply.kind is FailureKind.UNREACHABLE
@@ -183,7 +186,8 @@ async def test_cancelling_a_call_is_not_swallowed(ask: Ask, keys: str) -> None:
         open_model("openai/gpt-4.1", base_url=provider.url) as model,
     ):
         call = asyncio.create_task(model.answer(ask("openai/gpt-4.1")))
-        await asyncio.sleep(0.05)
+        while not provider.calls:
+            await asyncio.sleep(0.005)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -198,8 +202,9 @@ async def test_no_key_leaves_by_reply_repr_or_log(
     seen = []
     for fault in (*KINDS, Fault.REFUSAL, Fault.LENGTH, Fault.CONTENT_FILTER, None):
         async with FakeProvider(always=fault) as provider:
+            headers = {"x-gate": secret_header}
             async with open_model(
-                target, base_url=provider.url, headers={"x-gate": secret_header}, timeout=0.2
+                target, base_url=provider.url, headers=headers, timeout=patience(fault)
             ) as model:
                 reply = await model.answer(ask(target))
                 seen += [repr(reply), str(reply), repr(model), str(vars(model))]

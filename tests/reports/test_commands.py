@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from contextecho.cli.main import main
+from commandline import exit_code
 from contextecho.models import Answer, Usage
 from contextecho.reports.exports import Document
 from contextecho.store import open_store
@@ -32,19 +32,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "kept"
 
 
-def call(*words: str | Path) -> int:
-    """The exit code of `contextecho WORDS`."""
-    try:
-        main([str(word) for word in words])
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return 0
-
-
 def test_the_html_report_is_written_and_named(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("report", "--store", place) == 0
+    assert exit_code("report", "--store", place) == 0
     written = capsys.readouterr()
     assert written.out == ""
     assert "Wrote report.html" in written.err
@@ -57,7 +48,7 @@ def test_the_html_report_is_written_and_named(
 def test_json_goes_to_standard_output_alone(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("report", "latest", "--format", "json", "--store", place) == 0
+    assert exit_code("report", "latest", "--format", "json", "--store", place) == 0
     document = msgspec.json.decode(capsys.readouterr().out, type=Document)
     assert sum(d.answered for d in document.analysis.denominators) == 48
     lengths = [
@@ -71,7 +62,7 @@ def test_json_goes_to_standard_output_alone(
 def test_a_dash_sends_html_to_standard_output(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("report", "-o", "-", "--store", place) == 0
+    assert exit_code("report", "-o", "-", "--store", place) == 0
     assert capsys.readouterr().out.lstrip().startswith("<!doctype html>")
     assert not (place.parent / "report.html").exists()
 
@@ -81,7 +72,7 @@ def test_figures_are_named_on_standard_output(
 ) -> None:
     pytest.importorskip("matplotlib")
     words = ("figures", "--only", "arms,fingerprint", "--format", "svg", "--store", place)
-    assert call(*words) == 0
+    assert exit_code(*words) == 0
     written = capsys.readouterr()
     paths = [Path(line) for line in written.out.splitlines()]
     assert len(paths) == 3
@@ -103,7 +94,7 @@ def test_figures_are_named_on_standard_output(
 def test_what_cannot_be_done_is_one_line_and_exit_2(
     place: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
 ) -> None:
-    assert call(*words, "--store", place) == 2
+    assert exit_code(*words, "--store", place) == 2
     written = capsys.readouterr()
     assert said in written.err
     assert len(written.err.splitlines()) == 1
@@ -113,7 +104,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_2(
 def test_without_a_store_there_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("report", "--store", tmp_path / "none") == 2
+    assert exit_code("report", "--store", tmp_path / "none") == 2
     assert "there is no store here" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 
 import numpy as np
@@ -15,10 +14,11 @@ from contextecho.errors import UsageError
 from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Truncated
 from contextecho.reports import brief, render
 from contextecho.scoring import Contrast, Measure, RunAnalysis, analyse_run, score_run
-from contextecho.store import Store
+from contextecho.store import RunInfo, Store
 from contextecho.studies import Cell
 from scoring.runs import RESTORATION, collect, make_plan, say, verdicts
 from store.plans import GAP
+from timing import growth
 
 HEDGED = "I don't have a favorite, because as an AI I have no taste. I can list what people value."
 DRIFTED = (
@@ -427,7 +427,7 @@ def test_the_time_of_an_analysis_grows_no_faster_than_its_cells(store: Store) ->
     def answering(cell: Cell) -> Answer:
         return say("git status" if cell.battery == "stressors" else _by_arm(cell).text + filler)
 
-    def seconds(paraphrases: int) -> float:
+    def run(paraphrases: int) -> RunInfo:
         plan = make_plan(
             targets=("openai/one", "openai/two"),
             positions=12,
@@ -437,11 +437,9 @@ def test_the_time_of_an_analysis_grows_no_faster_than_its_cells(store: Store) ->
             paraphrases=paraphrases,
         )
         assert len(plan.cells) == 2_784 * paraphrases
-        run = collect(store, plan, answering)
-        began = time.process_time()
-        analysis = analyse_run(store, run)
-        assert len(analysis.denominators) == 16
-        return time.process_time() - began
+        return collect(store, plan, answering)
 
-    seconds(1)  # what is imported and kept the first time
-    assert seconds(7) < 10 * seconds(1)
+    def analyse(run: RunInfo) -> None:
+        assert len(analyse_run(store, run).denominators) == 16
+
+    assert growth(run, analyse, 1, 7) < 10

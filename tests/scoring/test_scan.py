@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from contextecho.cli.main import main
+from commandline import exit_code
 
 
 class Done(NamedTuple):
@@ -27,12 +27,7 @@ Scan = Callable[..., Done]
 @pytest.fixture
 def scan(capsys: pytest.CaptureFixture[str]) -> Scan:
     def run(*arguments: str | Path) -> Done:
-        code = 0
-        try:
-            main(["scan", *map(str, arguments)])
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        return Done(code, *capsys.readouterr())
+        return Done(exit_code("scan", *arguments), *capsys.readouterr())
 
     return run
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any, Self
@@ -57,6 +58,7 @@ _STATUS = {
     Fault.NO_CREDIT: (429, "insufficient_quota"),
 }
 CHARACTERS_PER_TOKEN = 4
+NOWHERE = "http://127.0.0.1:9/v1"  # the discard port: nothing listens there
 
 
 class FakeProvider:
@@ -97,10 +99,11 @@ class FakeProvider:
         self.broken_rules: list[str] = []
         self.calls = 0
         self.answered = 0
+        self.in_flight = 0
         self.most_in_flight = 0
+        self.most_answers = math.inf  # further calls wait until a test raises it
         self.billed_input = 0
         self.billed_output = 0
-        self._in_flight = 0
         self._seen_prefixes: set[bytes] = set()
         self.url = ""
 
@@ -110,7 +113,9 @@ class FakeProvider:
         app.router.add_post("/v1/messages", self._messages)
         app.router.add_get("/log", self._log)
         app.router.add_get("/stats", self._stats)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self._port)
         await site.start()
@@ -152,8 +157,8 @@ class FakeProvider:
         answer: Callable[..., dict[str, Any]],
     ) -> web.StreamResponse:
         self.calls += 1
-        self._in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self._in_flight)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             raw = await request.read()
             body = json.loads(raw)
@@ -168,11 +173,11 @@ class FakeProvider:
             if self._latency:
                 await asyncio.sleep(self._latency)
             fault = self._faults.pop(0) if self._faults else self._always
-            if self._limit is not None and self._in_flight > self._limit:
+            if self._limit is not None and self.in_flight > self._limit:
                 fault = Fault.RATE_LIMIT
             return await self._respond(request, body, fault, answer)
         finally:
-            self._in_flight -= 1
+            self.in_flight -= 1
 
     async def _respond(
         self,
@@ -188,7 +193,7 @@ class FakeProvider:
             key = request.headers.get("authorization") or request.headers.get("x-api-key") or ""
             return self._error(fault, f"no: {key.removeprefix('Bearer ')}")
         if fault is Fault.REDIRECT:
-            return web.Response(status=302, headers={"location": "http://127.0.0.1:9/"})
+            return web.Response(status=302, headers={"location": NOWHERE})
         if fault is Fault.HTML:
             return web.Response(
                 text="<html><body>Bad gateway</body></html>", content_type="text/html"
@@ -201,6 +206,8 @@ class FakeProvider:
             await asyncio.sleep(3600)
         if fault is Fault.CUT:
             return await self._cut(request)
+        while self.answered >= self.most_answers:
+            await asyncio.sleep(0.005)
         text = self._text if isinstance(self._text, str) else self._text(body)
         reply = answer(body, text, fault, self._bill(body, text))
         self.answered += 1

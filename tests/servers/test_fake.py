@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from servers.rules import anthropic_faults, openai_faults
+from waiting import PATIENCE
 
 USER = {"role": "user", "content": "x"}
 CALL = {
@@ -94,4 +95,4 @@ def test_it_runs_as_a_process_and_reports_what_it_saw() -> None:
         assert (stats["calls"], stats["answered"], stats["broken_rules"]) == (2, 1, 0)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)

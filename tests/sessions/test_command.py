@@ -9,19 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from commandline import exit_code
 from contextecho.cli.main import main
 from sessions import opencode_building as opencode
 from sessions.claude_code_lines import assistant, call, line, record, result, user, write
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["sessions", *words])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
+    return exit_code("sessions", *words), *capsys.readouterr()
 
 
 def test_show_prints_one_json_document_with_all_three_indices(

@@ -36,6 +36,7 @@ def summary(session: Session) -> Summary:
     said = [content.text for content in session.contents(humans)]
     return {
         "prompts": session.prompts,
+        "prompt_kinds": {str(kind): n for kind, n in session.prompt_kinds.items() if n},
         "steps": session.steps,
         "row_turns": session.row_turns,
         "tool_calls": sum(turn.kind is Kind.TOOL_CALL for turn in session.turns),

@@ -1,4 +1,4 @@
-"""What the tests of agents' trajectories share: documents, and who claims a file."""
+"""What the tests of agents' trajectories share: documents and their sessions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from contextecho.sessions import Session, read_session
-from contextecho.sessions.readers import Reader
 from contextecho.sessions.reading import members_of
 
 
@@ -23,15 +22,3 @@ def read_all(path: Path, format: str | None = None) -> Iterator[Session]:
     """Every session in a file."""
     for member in members_of(path, format=format):
         yield read_session(path if member is None else f"{path}#{member}", format=format)
-
-
-def claimed(reader: Reader, folder: Path) -> set[str]:
-    """The files below `folder` that a reader takes for its own by their first 64 kB and a line."""
-    found = set()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            with path.open("rb") as file:
-                head = file.read(1 << 16) + file.readline()
-            if reader.sniff(head):
-                found.add(path.relative_to(folder).as_posix())
-    return found

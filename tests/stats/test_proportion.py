@@ -155,6 +155,7 @@ def test_the_interval_of_a_rate_covers_where_students_t_does_not(
 ) -> None:
     rng = np.random.default_rng(42)
     spread = (1 - rho) / rho if rho else np.inf
+    t = scipy_stats.t.ppf(0.975, k - 1)
     held = students = 0
     for _ in range(400):
         shares = rng.beta(rate * spread, (1 - rate) * spread, k) if rho else np.full(k, rate)
@@ -163,7 +164,7 @@ def test_the_interval_of_a_rate_covers_where_students_t_does_not(
         assert found is not None
         held += found.low <= rate <= found.high
         means = cells.mean(axis=1)
-        half = scipy_stats.t.ppf(0.975, k - 1) * means.std(ddof=1) / k**0.5
+        half = t * means.std(ddof=1) / k**0.5
         students += abs(means.mean() - rate) <= half
     # Three standard errors below the coverage in docs/statistics.md: 94 %, and 90 % where
     # few positions break a rate near 1.

@@ -35,6 +35,7 @@ _OPTIONS = (
     ),
     click.option("--judge", "-j", multiple=True, callback=_only_one, metavar="PROVIDER/MODEL",
                  help="Who scores the register. None unless named: measures without a judge."),
+    click.option("--allow-self-judging", is_flag=True, help="Let a target judge itself; marked."),
     click.option("--study", default="trajectory", show_default=True,
                  help="Catalog id or TOML file."),
     click.option("--positions", metavar="POLICY",
@@ -104,9 +105,10 @@ def words_given(context: click.Context) -> list[str]:
             continue
         value = context.params[option.name or ""]
         for one in value if isinstance(value, tuple) else [value]:
-            words += (
-                [str(one)] if isinstance(option, click.Argument) else [option.opts[0], str(one)]
-            )
+            if isinstance(option, click.Option):
+                words.append(option.opts[0])
+            if not getattr(option, "is_flag", False):
+                words.append(str(one))
     return words
 
 

@@ -130,8 +130,13 @@ def say_sub_agents(count: int) -> None:
 def say_copies(count: int) -> None:
     """Say how many files were left out because they are others of the list again."""
     if count:
-        copies = "copy" if count == 1 else "copies"
-        say(f"{count} kept or converted {copies} left out: the originals are there")
+        say(f"{counted(count, 'copy', 'copies')} left out: the originals are there")
+
+
+def say_continued(count: int) -> None:
+    """Say how many files were left out because their sessions go on in others of the list."""
+    if count:
+        say(f"{counted(count, 'file')} read with others, in which their sessions go on")
 
 
 def say_reading(files: int, size: int) -> None:

@@ -37,7 +37,10 @@ _SNAPSHOT_OPTIONS = {
 @click.pass_context
 def command(context: click.Context, /, session: str, as_json: bool, **choices: Any) -> None:
     """Say what probing SESSION (a path, or `latest`) would ask, cost and be able to detect."""
+    from contextecho.api import refuse_self_judging
+
     plan = plan_from(session, choices)
+    refuse_self_judging(plan, judge_from(choices), allowed=choices["allow_self_judging"])
     estimate = estimate_from(plan, choices)
     if as_json:
         print_json(_document(plan, estimate))
@@ -192,7 +195,8 @@ def _detects(plan: Plan, estimate: Estimate) -> str:
     positions = counted(estimate.positions, "position")
     if estimate.positions < len(plan.positions):
         positions = f"{estimate.positions} of {counted(len(plan.positions), 'position')}"
-    design = f"{positions} x {counted(estimate.pairs_per_position, 'pair')}"
+    alone = ", whose questions are the units" if estimate.positions == 1 else ""
+    design = f"{positions} x {counted(estimate.pairs_per_position, 'pair')}{alone}"
     judged = any(target.judges for target in estimate.targets)
     if estimate.detectable_gap is None:
         return f"nothing that could be told from chance ({design})"

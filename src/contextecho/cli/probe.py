@@ -42,7 +42,6 @@ ASK_ABOVE_DOLLARS = 1.0
     metavar="STORE",
     help="Take replies and verdicts from this store; ask nobody.",
 )
-@click.option("--allow-self-judging", is_flag=True, help="Let a target judge itself; marked.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True, max=86_400),

@@ -64,7 +64,7 @@ def choose_positions(session: Session, policy: str, *, padding: int | None = Non
 
     `padding` (row turns, 100 unless given) applies to `compactions` only.
     Raises UsageError for a policy that is none, SessionError for a session that
-    is shorter than the first position.
+    has no such position; those of `onset` that lie past its end are moved to it.
     """
     if session.row_turns == 0:
         raise SessionError("has no turns to fork at", where=str(session.path))
@@ -72,9 +72,10 @@ def choose_positions(session: Session, policy: str, *, padding: int | None = Non
     wishes = sorted(
         _wishes(session, policy, padding, notes), key=lambda w: (w.row_turn, w.line or 0)
     )
-    if wishes[0].row_turn > session.row_turns:
+    beyond = [wish for wish in wishes if wish.row_turn > session.row_turns]
+    if beyond and (policy != "onset" or beyond == wishes):
         raise SessionError(
-            f"ends at row turn {session.row_turns}: there is no {_spoken(wishes[0])}",
+            f"ends at row turn {session.row_turns}: there is no {_spoken(beyond[0])}",
             where=str(session.path),
             todo=f"it has {_extent(session)}",
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import PurePath
 
 from contextecho.counting import counted
 from contextecho.models import answers_here, find_price
+from contextecho.moments import utc_minute
 from contextecho.reports.typeset import listing
 from contextecho.reports.view import View
 from contextecho.studies import Origin
@@ -56,10 +56,7 @@ def _origin(origin: Origin | None) -> Iterator[tuple[str, str]]:
 
 
 def _minute(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (ValueError, OverflowError, OSError):  # no calendar has it: files say anything
-        return UNKNOWN
+    return utc_minute(seconds) or UNKNOWN
 
 
 def session_file(view: View) -> str:

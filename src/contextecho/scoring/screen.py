@@ -75,6 +75,7 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]  # from one stratum to another
     confounders: tuple[str, ...]
     outlook: Outlook
+    is_cut: bool  # the file ends in the middle
 
 
 def screen_session(session: Session) -> Screen:
@@ -104,6 +105,7 @@ def screen_session(session: Session) -> Screen:
         changes=tuple(changes_of(utterances)),
         confounders=tuple(confounders_of(session, utterances)),
         outlook=outlook,
+        is_cut=session.is_cut,
     )
 
 

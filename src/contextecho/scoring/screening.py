@@ -21,7 +21,16 @@ from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.processes import spread
-from contextecho.sessions import Session, load_languages, look_inside, read_session, walk
+from contextecho.sessions import (
+    Candidate,
+    Session,
+    copies_among,
+    load_languages,
+    look_inside,
+    originals_of,
+    read_session,
+    walk,
+)
 
 if TYPE_CHECKING:
     from contextecho.scoring import Screen
@@ -37,7 +46,8 @@ class Screened(msgspec.Struct):
     passed_over: list[SessionError] = msgspec.field(default_factory=list)  # of other kinds
     refused: list[SessionError] = msgspec.field(default_factory=list)  # by the system, in a folder
     sub_agents: int = 0
-    copies: int = 0  # files left out: kept or converted from others that are there
+    copies: int = 0  # files left out that are others again: kept, converted or copied
+    continued: int = 0  # files left out: read with others, in which their sessions go on
     places: tuple[str, ...] = ()  # files and folders, as they were named
     at: float = 0.0  # seconds since 1970, when it began
 
@@ -47,20 +57,20 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
 
     Over processes, one a core unless said otherwise.
     """
-    sizes: dict[tuple[Path, bool], int] = {}  # of (path, whether the user named it)
     everything = Screened(places=tuple(map(str, paths)), at=time.time())
-    for path in paths:
-        if not path.is_dir():
-            sizes[path, True] = path.stat().st_size if path.is_file() else 0
-            continue
-        walked = walk([path])
-        everything.refused += walked.unread
-        sizes |= {(Path(file.path), False): file.mark.bytes for file in walked.files}
-        everything.copies += walked.copies
-    files = [(path, named) for path, named in sizes if named or (path, True) not in sizes]
-    weights = [sizes[file] * _SLOWER for file in files]
+    met = _met(paths, everything)
+    copies = _copies([file for file in met.values() if file is not None], named=everything.places)
+    files = {
+        path: 0 if file is None else file.mark.bytes
+        for path, file in met.items()
+        if file is None or file.path not in copies
+    }
+    work = [(path, path in paths) for path in files]
+    weights = [size * _SLOWER for size in files.values()]
     known = set[str]()
-    for screened in spread(_screen, files, weights, processes=processes, load=_load):
+    holding = set[str]()  # paths of files of sessions
+    done = spread(_screen, work, weights, processes=processes, load=_load)
+    for path, screened in zip(files, done, strict=True):
         # One of several in a file may be named, and the file too.
         new = [screen for screen in screened.screens if screen.path not in known]
         known |= {screen.path for screen in new}
@@ -68,7 +78,31 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
         everything.unread += screened.unread
         everything.passed_over += screened.passed_over
         everything.sub_agents += screened.sub_agents
+        file = met[path]
+        if file is not None and not screened.passed_over:
+            holding.add(file.path)
+    everything.copies = sum(original in holding for original in copies.values())
     return everything
+
+
+def _met(paths: Sequence[Path], everything: Screened) -> dict[Path, Candidate | None]:
+    """The files in the order of the paths; without what was met, one of several sessions in one."""
+    met: dict[Path, Candidate | None] = {}
+    for path in paths:
+        walked = walk([path])
+        everything.continued += walked.continued
+        found = {Path(file.path): file for file in walked.files}
+        if path.is_dir():
+            everything.refused += walked.unread
+            met |= {file: each for file, each in found.items() if file not in paths}
+        else:
+            met[path] = found.get(path)
+    return met
+
+
+def _copies(files: Sequence[Candidate], named: Sequence[str]) -> dict[str, str]:
+    originals = {file.path: made for file in files if (made := originals_of(file.path))}
+    return copies_among(files, originals, {}, named)
 
 
 def _load() -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from contextecho.doors import open_on_demand
 
 __all__ = [
+    "Candidate",
     "Circumstances",
     "Compaction",
     "CompactionKind",
@@ -33,6 +34,7 @@ __all__ = [
     "Inside",
     "Kept",
     "Kind",
+    "PromptKind",
     "Session",
     "Sidechain",
     "Skipped",
@@ -47,6 +49,7 @@ __all__ = [
     "circumstances_of",
     "conditions_at",
     "convert_session",
+    "copies_among",
     "default_folder",
     "discover",
     "example_session",
@@ -57,6 +60,7 @@ __all__ = [
     "look_inside",
     "newest_session",
     "not_written",
+    "originals_of",
     "read_session",
     "retention_warning",
     "session_roots",
@@ -84,6 +88,7 @@ if TYPE_CHECKING:
         write_lines,
     )
     from contextecho.sessions.example import example_session
+    from contextecho.sessions.finding.copies import copies_among, originals_of
     from contextecho.sessions.finding.discovery import (
         FoundSession,
         Survey,
@@ -96,7 +101,7 @@ if TYPE_CHECKING:
     from contextecho.sessions.finding.inside import Inside, look_inside
     from contextecho.sessions.finding.summarising import times_of
     from contextecho.sessions.finding.summary import Summary
-    from contextecho.sessions.finding.walking import Walk, walk
+    from contextecho.sessions.finding.walking import Candidate, Walk, walk
     from contextecho.sessions.keeping.keep import (
         Kept,
         default_folder,
@@ -109,6 +114,7 @@ if TYPE_CHECKING:
         CompactionKind,
         Content,
         Kind,
+        PromptKind,
         Session,
         Sidechain,
         Skipped,
@@ -131,6 +137,7 @@ else:
         ),
         "converting.convert": ("choose_format", "convert_session", "not_written", "write_lines"),
         "example": ("example_session",),
+        "finding.copies": ("copies_among", "originals_of"),
         "finding.discovery": (
             "FoundSession",
             "Survey",
@@ -143,7 +150,7 @@ else:
         "finding.inside": ("Inside", "look_inside"),
         "finding.summarising": ("times_of",),
         "finding.summary": ("Summary",),
-        "finding.walking": ("Walk", "walk"),
+        "finding.walking": ("Candidate", "Walk", "walk"),
         "keeping.keep": ("Kept", "default_folder", "keep_session", "sessions_to_keep"),
         "language": ("load_languages",),
         "model": (
@@ -151,6 +158,7 @@ else:
             "CompactionKind",
             "Content",
             "Kind",
+            "PromptKind",
             "Session",
             "Sidechain",
             "Skipped",

@@ -14,6 +14,7 @@ Three indices count "how far in" a turn is, and are never called just "turn":
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -43,9 +44,19 @@ class Speaker(StrEnum):
     SUMMARISER = "summariser"  # a model call that wrote a compaction summary
 
 
+class PromptKind(StrEnum):
+    """How a human came to write a prompt."""
+
+    TYPED = "typed"  # freely
+    STEERING = "steering"  # given to the model before its turn had ended, where the file tells
+    ANSWER = "answer"  # to a question that the model asked with a tool
+    FEEDBACK = "feedback"  # with the refusal of a tool call
+
+
 # Looked up once: a member costs more to find in its enum class than a turn does to make.
 USER: Final = Kind.USER
 ANSWER: Final = Kind.ASSISTANT
+CUT: Final = "cut document"  # why there may be less than the client wrote
 THOUGHT: Final = Kind.THINKING
 CALL: Final = Kind.TOOL_CALL
 RESULT: Final = Kind.TOOL_RESULT
@@ -103,6 +114,7 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
     broken_off: bool = False  # the model's message was aborted in mid-stream: a part of an answer
     mode: str | None = None  # as declared: plan, auto-accept, a collaboration mode, an agent
     personality: str | None = None  # as declared: a personality or an output style
+    steering: bool = False  # human words given to the model before its turn had ended
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,6 +202,13 @@ class Archived(Protocol):
         ...
 
 
+class SessionFile(msgspec.Struct, frozen=True):
+    """One of the files that a session goes through, where its lines count through all of them."""
+
+    path: Path
+    first_line: int  # the session's line that is the first of this file
+
+
 def name_of(path: Path, member: str | None) -> str:
     """How one session of a file is named: `path`, or `path#member` if there are several."""
     return str(path) if member is None else f"{path}#{member}"
@@ -219,6 +238,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     member: str | None = None  # which session of a file that holds several
     parent: str | None = None  # id of the session whose sub-agent this is
     forked_from: str | None = None  # the session that this one began as a copy of, as the file says
+    inherited: int = 0  # first turns: said in the session that it was forked from, before that
+    files: tuple[SessionFile, ...] = ()  # that it goes through, its own last; none for most
 
     @property
     def name(self) -> str:
@@ -249,6 +270,36 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.row_turn_lines)
 
     @property
+    def prompt_kinds(self) -> dict[PromptKind, int]:
+        """How many of the prompts were written on what occasion; all of them together."""
+        kinds: dict[int, PromptKind] = {}  # by prompt
+        failed = False
+        for turn in self.turns:
+            if turn.kind is RESULT:
+                failed = turn.is_error
+            elif turn.speaker is HUMAN and kinds.get(turn.prompt) is not PromptKind.TYPED:
+                kinds[turn.prompt] = _occasion(turn, failed=failed)
+        return {kind: list(kinds.values()).count(kind) for kind in PromptKind}
+
+    @property
+    def inherited_prompts(self) -> int:
+        """Those of the prompts that were written in the session that this one was forked from."""
+        return self.turns[self.inherited - 1].prompt if self.inherited else 0
+
+    def place_of(self, line: int) -> tuple[Path, int]:
+        """The file, and the line in it, that a line of the session is."""
+        if not self.files:
+            return self.path, line
+        place = bisect_right(self.files, line, key=lambda file: file.first_line)
+        file = self.files[max(place, 1) - 1]
+        return file.path, line - file.first_line + 1
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file ends in the middle of its document."""
+        return any(skipped.reason == CUT for skipped in self.skipped)
+
+    @property
     def full_compactions(self) -> tuple[Compaction, ...]:
         """Compactions that replaced the conversation by a summary."""
         return tuple(c for c in self.compactions if c.kind is CompactionKind.FULL)
@@ -263,3 +314,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def text(self, turn: Turn) -> str:
         """The text of one turn."""
         return next(self.contents((turn,))).text
+
+
+def _occasion(turn: Turn, *, failed: bool) -> PromptKind:
+    """On what occasion a human wrote this; `failed`: so did the tool of the last result."""
+    if turn.quoted:
+        return PromptKind.FEEDBACK if failed else PromptKind.ANSWER
+    return PromptKind.STEERING if turn.steering else PromptKind.TYPED

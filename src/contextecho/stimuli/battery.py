@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def load_battery(id_or_path: str | Path) -> Battery:
     """
     name = str(id_or_path)
     if name in battery_ids():
-        return _resolve(_bundled_bytes(name), name)
+        return _resolve(_bundled_source(name), _bundled_bytes(name), name)
     if not (Path(name).exists() or names_data_file(name) or isinstance(id_or_path, Path)):
         known = ", ".join(battery_ids())
         raise DataError(f'no battery "{name}"', todo=f"one of {known}, or the path of a YAML file")
@@ -46,7 +47,8 @@ def load_battery(id_or_path: str | Path) -> Battery:
         raise DataError(
             "its name holds characters that cannot be shown", where=name, todo="rename it"
         )
-    battery = _resolve(read_data_file(Path(name)), name)
+    data = read_data_file(Path(name))
+    battery = _resolve(parse_source(data, name), data, name)
     if battery.id in battery_ids():
         raise DataError(f'id: "{battery.id}" is a bundled battery', where=name, todo="rename yours")
     return battery
@@ -56,9 +58,14 @@ def _bundled_bytes(battery_id: str) -> bytes:
     return (_BUNDLED / f"{battery_id}.yaml").read_bytes()
 
 
-def _resolve(data: bytes, name: str) -> Battery:
-    """Put in what a file takes from bundled batteries; hash and check the whole."""
-    source = parse_source(data, name)
+@cache
+def _bundled_source(battery_id: str) -> BatterySource:
+    """A bundled battery as it is written; several take from one."""
+    return parse_source(_bundled_bytes(battery_id), battery_id)
+
+
+def _resolve(source: BatterySource, data: bytes, name: str) -> Battery:
+    """Put in what a file of these bytes takes from bundled batteries; hash and check the whole."""
     lenders = {lender: _lender(lender, name) for lender in _taken_from(source)}
     digest = hashlib.sha256(data)
     for lender in lenders:
@@ -90,7 +97,7 @@ def _lender(battery_id: str, name: str) -> BatterySource:
         raise DataError(
             f'from: no bundled battery "{battery_id}"', where=name, todo=f"one of {known}"
         )
-    return parse_source(_bundled_bytes(battery_id), battery_id)
+    return _bundled_source(battery_id)
 
 
 def _framing(source: BatterySource, lenders: dict[str, BatterySource], name: str) -> str | None:

@@ -16,6 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from commandline import exit_code
 from contextecho.cli.main import main
 from contextecho.errors import SessionError, UsageError
 from contextecho.sessions import (
@@ -250,7 +251,7 @@ def test_damaged_files_are_sessions_or_refused(tmp_path: Path, data: st.DataObje
 
 def test_no_field_of_a_turn_or_a_session_is_forgotten() -> None:
     assert set(SHARED) == set(Turn.__struct_fields__) - {"span"}
-    elsewhere = {"path", "member", "turns", "source"}  # `name`, the lines, this file
+    elsewhere = {"path", "member", "turns", "source", "files"}  # `name`, the lines, this file
     assert set(Session.__struct_fields__) - set(Header.__struct_fields__) == elsewhere
 
 
@@ -345,12 +346,7 @@ def test_what_a_log_cannot_say_is_in_its_metadata(tmp_path: Path) -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["sessions", "convert", *map(str, words)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return (code, *capsys.readouterr())
+    return exit_code("sessions", "convert", *words), *capsys.readouterr()
 
 
 def test_the_command_writes_for_its_owner_and_names_the_next(

@@ -6,21 +6,26 @@ import bz2
 import json
 import os
 import shutil
+import sqlite3
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from contextecho.cli.main import main
+from contextecho.scoring import screen_all
 from contextecho.sessions import (
     Session,
     convert_session,
     keep_session,
+    originals_of,
     read_session,
     survey,
-    walk,
 )
 from contextecho.sessions.packing.zipped import beginning_of, open_zip
+from sessions import opencode_building as opencode
 from sessions.claude_code_lines import assistant, line, user, write
 from sessions.inspect_logs import DEFLATED, STORED, ZSTD, zip_of
 from sessions.readers.test_openhands_sdk import EVENTS, as_folder
@@ -43,8 +48,8 @@ def as_packed_by(method: int, packed: bytes) -> bytes:
 
 
 def listed(*places: Path) -> tuple[set[Path], int]:
-    walked = walk(places)
-    return {Path(file.path) for file in walked.files}, walked.copies
+    found = survey(places)
+    return {session.path for session in found.sessions}, found.copies
 
 
 @pytest.fixture
@@ -106,7 +111,8 @@ def test_what_says_nothing_of_an_original_stays(
     tmp_path: Path, original: Path, name: str, data: bytes
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    assert listed(tmp_path) == ({original, tmp_path / name}, 0)
+    assert originals_of(str(tmp_path / name)) == ()
+    assert listed(tmp_path)[1] == 0
 
 
 @pytest.mark.parametrize("method", [STORED, DEFLATED, ZSTD])
@@ -120,13 +126,80 @@ def test_of_how_a_log_begins_a_few_bytes_are_unpacked(tmp_path: Path, method: in
         assert file.tell() < 1 << 21
 
 
+def test_a_file_copied_elsewhere_under_its_name_is_listed_once(
+    tmp_path: Path, original: Path
+) -> None:
+    """The one met first stays: `backup` and `client` are met in this order."""
+    copied = tmp_path / "backup" / original.name
+    copied.parent.mkdir()
+    shutil.copyfile(original, copied)
+    assert listed(tmp_path) == ({copied}, 1)
+    assert listed(original.parent, copied.parent) == ({original}, 1)
+    assert listed(original, copied) == ({original, copied}, 0)  # named by the user
+    assert listed(tmp_path) == ({copied}, 1)  # as the index remembers it
+    screened = screen_all([original.parent, copied.parent], processes=1)
+    assert ([each.path for each in screened.screens], screened.copies) == ([str(original)], 1)
+    copied.write_bytes(copied.read_bytes().replace(b'"b"', b'"B"'))
+    assert listed(tmp_path) == ({original, copied}, 0)
+
+
+def test_files_of_other_kinds_that_are_alike_are_no_copies(tmp_path: Path, original: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.json").write_bytes(b'{"a": 1}')
+    assert listed(tmp_path) == ({original}, 0)
+    assert screen_all([tmp_path], processes=1).copies == 0
+
+
+def test_scan_tells_a_copy_in_another_folder_that_is_named(tmp_path: Path, original: Path) -> None:
+    kept = keep_session(read_session(original), tmp_path / "kept").path
+    for places in ([original.parent, kept.parent], [kept.parent, original.parent], [tmp_path]):
+        screened = screen_all(places, processes=1)
+        assert ([each.path for each in screened.screens], screened.copies) == ([str(original)], 1)
+
+
+def test_kept_rows_are_left_out_beside_their_database_until_it_goes_on(tmp_path: Path) -> None:
+    for number in (1, 2):
+        said = [opencode.user("Look."), opencode.assistant("Looking.")]
+        database = opencode.as_database(tmp_path, said, id=f"ses_{number}")
+    kept = keep_session(read_session(f"{database}#ses_1"), tmp_path / "kept").path
+    assert listed(tmp_path) == ({database}, 1)
+    assert listed(kept.parent) == ({kept}, 0)
+    with closing(sqlite3.connect(database)) as changed:
+        changed.execute("DELETE FROM message WHERE session_id = 'ses_1' AND data LIKE '%model%'")
+        changed.commit()
+    assert listed(tmp_path) == ({database, kept}, 0)
+
+
+def test_a_list_of_files_that_were_read_before_opens_none(
+    tmp_path: Path, original: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextecho.sessions.finding.index._SETTLED_NS", -60_000_000_000)
+    convert_session(read_session(original), tmp_path / "x.jsonl")
+    (tmp_path / "backup").mkdir()
+    shutil.copyfile(original, tmp_path / "backup" / original.name)
+    opened: list[str] = []
+    watching = False
+
+    def watch(event: str, words: tuple[object, ...]) -> None:
+        if watching and event == "open" and str(tmp_path) in str(words[0]):
+            opened.append(str(words[0]))
+
+    sys.addaudithook(watch)
+    before = survey([tmp_path])
+    watching = True
+    assert survey([tmp_path]) == before
+    watching = False
+    assert (before.copies, opened) == (2, [])
+
+
 def test_list_and_scan_say_how_many(
     tmp_path: Path, original: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     session = read_session(original)
     for make in ("kept", "log"):
         MAKE[make](session, tmp_path)
-    said = "2 kept or converted copies left out: the originals are there\n"
+    said = "2 copies left out: the originals are there\n"
     main(["sessions", "list", str(tmp_path), "--json"])
     out, err = capsys.readouterr()
     document = json.loads(out)

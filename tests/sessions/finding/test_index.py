@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -24,6 +25,7 @@ from sessions import opencode_building as opencode
 from sessions.claude_code_lines import assistant, line, user
 from sessions.finding.test_discovery import put
 from sessions.readers import test_openhands_sdk as openhands
+from waiting import PATIENCE
 
 SESSION = line(user("a")) + line(assistant("b"))
 LONGER = SESSION + line(user("c")) + line(assistant("d"))
@@ -99,11 +101,18 @@ def test_another_file_of_the_same_name_is_read(tmp_path: Path, settled: None) ->
     assert survey([tmp_path]).sessions[0].summary.models == ("claude-z",)
 
 
-def test_what_was_written_less_than_two_seconds_ago_is_not_kept(tmp_path: Path, read: Read) -> None:
+@pytest.mark.parametrize(
+    ("later", "again"), [(1_999_999_999, {"a.jsonl"}), (2_000_000_001, set[str]())]
+)
+def test_what_was_written_less_than_two_seconds_ago_is_not_kept(
+    tmp_path: Path, read: Read, monkeypatch: pytest.MonkeyPatch, later: int, again: set[str]
+) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(SESSION)
+    clock = SimpleNamespace(time_ns=lambda: path.stat().st_ctime_ns + later)
+    monkeypatch.setattr("contextecho.sessions.finding.index.time", clock)
     assert read(tmp_path) == {"a.jsonl"}
-    assert read(tmp_path) == {"a.jsonl"}
+    assert read(tmp_path) == again
 
 
 @pytest.mark.parametrize("name", ["opencode.db", "link.db", "oc.sqlite"])
@@ -345,7 +354,7 @@ def test_processes_that_list_at_the_same_time_leave_a_whole_index(
         subprocess.Popen([sys.executable, "-c", program, str(tmp_path / str(folder))])
         for folder in range(4)
     ]
-    assert [process.wait(60) for process in started] == [0] * 4
+    assert [process.wait(PATIENCE) for process in started] == [0] * 4
     assert [path.name for path in cache.iterdir()] == ["sessions.msgpack"]
     entries = Index()._entries
     folders = [name for name in "0123" if os.fsencode(tmp_path / name / "0.jsonl") in entries]

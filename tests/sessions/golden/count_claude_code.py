@@ -27,6 +27,7 @@ from sessions.golden.typed_claude_code import (
     blocks_of,
     human_messages,
     is_blank,
+    occasions,
     text_of,
     why_silent,
 )
@@ -191,6 +192,7 @@ def count(path: Path) -> dict[str, Any]:
     first, last = (humans[0][1][0], humans[-1][1][-1]) if humans else (None, None)
     return {
         "prompts": len(humans),
+        "prompt_kinds": occasions(records),
         "steps": len(model["messages"]),
         "row_turns": row_turns(path),
         "tool_calls": len(model["calls"]),

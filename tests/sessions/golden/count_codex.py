@@ -17,6 +17,7 @@ SAID = ("AgentMessage", "Reasoning")
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
 CALLS += ("tool_search_call", "image_generation_call")
 SPEAKING = ("response_item", "event_msg", "compacted")
+TURN_ENDS = ("task_complete", "turn_complete", "turn_aborted")
 METADATA = ("session_meta", "turn_context", "world_state")
 
 
@@ -44,6 +45,7 @@ def count(path: Path) -> dict[str, Any]:
             models[model] = None
     return {
         "prompts": len(typed),
+        "prompt_kinds": _occasions(lines, {n for n, _ in typed}),
         "steps": steps,
         "tool_calls": calls,
         "compactions": sum(line["type"] == "compacted" for line in lines),
@@ -66,6 +68,22 @@ def _requests_of_reviews(lines: list[dict[str, Any]]) -> set[int]:
         if entered and _typed(line):
             found.add(n)
     return found
+
+
+def _occasions(lines: list[dict[str, Any]], typed: set[int]) -> dict[str, int]:
+    """How many were typed to begin a turn, and how many while it went on.
+
+    No file has an answer to a question; were there one, the prompts would not add up.
+    """
+    kinds: Counter[str] = Counter()
+    of_turn = 0
+    for n, line in enumerate(lines, 1):
+        if line["type"] == "turn_context" or _kind(line) in ("task_started", *TURN_ENDS):
+            of_turn = 0
+        if n in typed:
+            kinds["steering" if of_turn else "typed"] += 1
+            of_turn += 1
+    return dict(kinds)
 
 
 def _skipped(lines: list[dict[str, Any]], typed: set[str]) -> dict[str, int]:

@@ -171,6 +171,26 @@ def said_in_queue(
     return said
 
 
+def occasions(records: list[tuple[int, Record]]) -> dict[str, int]:
+    """How many messages were typed, given to the model at work, or said in a tool's result."""
+    said = said_in_records(records)
+    elsewhere = Counter(text for _, texts in said for text in texts)
+    by_line = dict(records)
+    kinds = Counter(occasion(by_line[line]) for line, _ in said)
+    kinds["steering"] += len(said_in_queue(records, elsewhere))
+    return {kind: count for kind, count in kinds.items() if count}
+
+
+def occasion(record: Record) -> str:
+    """On what occasion a human said something in a user record."""
+    results = [block for block in blocks_of(record) if block.get("type") == "tool_result"]
+    words = [block for block in results if answered(record, block)]
+    texts = [block["text"] for block in blocks_of(record) if block.get("type") == "text"]
+    if any(typed(record, text) for text in texts) or not words:
+        return "steering" if results else "typed"
+    return "answer" if text_of(words[0]["content"]).startswith(ANSWERED) else "feedback"
+
+
 def text_of(content: Any) -> str:
     """A string, or the texts of a list of blocks."""
     if isinstance(content, list):

@@ -19,6 +19,7 @@ import msgspec
 import pytest
 from backports import zstd
 
+from commandline import exit_code
 from contextecho.cli.main import main
 from contextecho.errors import SessionError, UsageError
 from contextecho.sessions import convert_session, keep_session, read_session, sessions_to_keep, walk
@@ -33,12 +34,7 @@ from sessions.readers.test_openhands_sdk import EVENTS, as_folder
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["sessions", "keep", *map(str, words)])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return (code, *capsys.readouterr())
+    return exit_code("sessions", "keep", *words), *capsys.readouterr()
 
 
 def manifest_of(kept: Path) -> Manifest:

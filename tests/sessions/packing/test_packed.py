@@ -24,6 +24,7 @@ from contextecho.sessions.reading import members_of
 from sessions.claude_code_lines import assistant, line, user
 from sessions.inspect_logs import sample, write_eval
 from sessions.inspect_logs import user as inspect_user
+from waiting import wait_until
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".zst": zstd.compress,
@@ -196,8 +197,7 @@ def test_a_terminated_command_leaves_no_unpacked_copy(tmp_path: Path) -> None:
     copies.mkdir()
     words = [sys.executable, "-m", "contextecho", "scan", str(file)]
     with subprocess.Popen(words, env={**os.environ, "TMPDIR": str(copies)}) as process:
-        while not any(copies.rglob("*.jsonl")):
-            assert process.poll() is None
+        wait_until(lambda: any(copies.rglob("*.jsonl")), process)
         process.terminate()
     assert process.returncode == 128 + signal.SIGTERM
     assert list(copies.iterdir()) == []

@@ -471,7 +471,7 @@ def test_numbered_lines_say_where_a_sub_agents_own_begin(tmp_path: Path) -> None
 
 def test_a_fork_without_a_turn_of_its_own_is_refused_in_one_line(tmp_path: Path) -> None:
     head = meta(100, forked_from_id=uuid_at(0))
-    with pytest.raises(SessionError, match="holds only a copy of another session's history"):
+    with pytest.raises(SessionError, match="holds only another session's history"):
         read(tmp_path, head, list(copied(100)))
 
 
@@ -551,6 +551,21 @@ def test_answers_to_the_models_questions_are_the_humans(
     assert said(session)[1 + len(asked) : -1] == result + words
     assert [turn.quoted for turn in session.turns].count(True) == len(words)
     assert not [reason for reason in counts(session) if reason.startswith("unknown")]
+
+
+def test_what_is_typed_before_a_turn_ends_is_steering(tmp_path: Path) -> None:
+    asking = call("q1", "request_user_input")
+    answers = output('{"answers":{"a":{"answers":["Blue"]}}}', "q1")
+    first = [task(), context(), typed("go"), call(), output(), typed("left"), typed("no, right")]
+    stopped = event("turn_aborted", turn_id=uuid_at(0), reason="interrupted")
+    second = [task(), context(), typed("go on"), asking, answers, answer("Blue it is.")]
+    lines = [*first, stopped, *second, event("task_complete"), typed("thanks"), answer("Sure.")]
+    session = read(tmp_path, meta(), *lines)
+    steering = [session.text(turn) for turn in session.turns if turn.steering]
+    assert steering == ["left", "no, right"]
+    kinds = {str(kind): count for kind, count in session.prompt_kinds.items()}
+    assert kinds == {"typed": 3, "steering": 2, "answer": 1, "feedback": 0}
+    assert sum(kinds.values()) == session.prompts
 
 
 def test_what_the_model_writes_for_a_compaction_is_no_answer(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
-from contextecho.sessions.readers import copilot
 from sessions.any_bytes import check
 from sessions.claude_code_lines import check_lengths
 from sessions.damage import QUIET, damaged, odd_values
 from sessions.looking import of_kind, reasons, spoken
+from timing import takes_less_than
 
 REAL = "sessions/other/copilot/vct-zh-tw-copilot.jsonl"
 
@@ -55,14 +54,6 @@ def test_facts_of_the_real_log(shared: Path) -> None:
     assert results["toolu_015mmFQgTioWn3quiaKRMYX3"] == "report_intent"
     assert results["toolu_01Glob4RustDocFiles0001"] == "glob"  # from its execution_start
     check_lengths(session.turns, list(session.contents(session.turns)))
-
-
-def test_it_takes_no_other_formats_file_for_its_own(shared: Path) -> None:
-    for path in sorted((shared / "sessions").rglob("*")):
-        if path.is_file() and path.suffix != ".md":
-            data = path.read_bytes()
-            for head in (data[: 1 << 16], data):
-                assert copilot.sniff(head) == (path.parent.name == "copilot"), path
 
 
 # Built logs
@@ -421,19 +412,17 @@ def test_a_string_that_never_ends_costs_no_more_than_its_lines(tmp_path: Path) -
         path.write_bytes(as_log(start()) + b'{"type":"user.message","data":{"content":"' + filler)
         with path.open("ab") as file:
             file.write(filler * 12_000 + tail)
-        began = time.process_time()
-        session = read_session(path)
-        assert time.process_time() - began < 3
+        with takes_less_than(3):
+            session = read_session(path)
         assert [text for _, text in spoken(session)] == ["hi", "ok"]
 
 
 def test_text_made_of_nothing_but_marks_is_read_in_reasonable_time(
     read: Callable[..., Session],
 ) -> None:
-    began = time.process_time()
-    for text in ("<reminder>", " ", "<reminder ", "\n", "<reminder></skill-context>"):
-        assert read(start(), user("x" + text * 50_000 + "y"), answer("ok")).prompts == 1
-    assert time.process_time() - began < 3
+    with takes_less_than(3):
+        for text in ("<reminder>", " ", "<reminder ", "\n", "<reminder></skill-context>"):
+            assert read(start(), user("x" + text * 50_000 + "y"), answer("ok")).prompts == 1
 
 
 # The older history

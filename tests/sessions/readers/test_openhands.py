@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
-from contextecho.sessions.readers import openhands
+from contextecho.sessions.readers.openhands.thread import Thread
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
 from sessions.claude_code_lines import line
 from sessions.damage import QUIET, altered, damaged, written
 from sessions.looking import counts, human_hashes, of_kind, reasons, said
-from sessions.trajectories import claimed, document, read_all
+from sessions.trajectories import document, read_all
 
 NO_ZONE = "times without a zone, taken as UTC from here on"
 
@@ -119,12 +120,6 @@ def test_the_real_evaluation(shared: Path) -> None:
     assert found == {"4595": (23, 22, 5, 0), "4593": (33, 32, 2, 1), "4588": (49, 49, 12, 1)}
     hashes = [human_hashes(session) for session in read_all(path)]
     assert hashes == [["3b289d671c0181e8"], ["7c37f31cc3d9939d"], ["a2a13e288d6a7cab"]]
-
-
-def test_only_its_own_files_are_claimed(shared: Path) -> None:
-    names = {"basic.json", "basic_gui_mode.json", "multi-swe-bench-output.jsonl"}
-    found = claimed(openhands, shared / "sessions")
-    assert found == {f"other/openhands/{name}" for name in names}
 
 
 def test_parallel_calls_are_one_message_and_its_prose_is_said_once(tmp_path: Path) -> None:
@@ -233,6 +228,49 @@ def test_a_condensation_is_a_compaction_and_what_it_does_not_forget_is_kept(
     assert (compaction.line, compaction.step, compaction.trigger) == (6, 2, "request")
     assert [turn.segment for turn in session.turns][-2:] == [1, 1]
     assert session.steps == 3
+
+
+@pytest.mark.parametrize("is_range", [False, True])
+def test_condensations_look_at_what_they_forget_and_not_at_all_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_range: bool
+) -> None:
+    """Of `n` events, `n` condensations forget one each: `n` looks, not the square of it."""
+    looked: list[str] = []
+
+    class Watched(dict[str, range]):
+        def __iter__(self) -> Iterator[str]:
+            for id in super().__iter__():
+                looked.append(id)
+                yield id
+
+        def pop(self, id: str, *default: Any) -> Any:
+            looked.append(id)
+            return super().pop(id, *default)
+
+    made = Thread.__init__
+
+    def watched(self: Thread, *args: Any) -> None:
+        made(self, *args)
+        self._turns_of = Watched()
+
+    monkeypatch.setattr(Thread, "__init__", watched)
+    events = 50
+    said = [action(1 + n, "message", content=f"No. {n}") for n in range(events)]
+    forgets = [
+        {"forgotten_events_start_id": 1 + n, "forgotten_events_end_id": 1 + n}
+        if is_range
+        else {"forgotten_event_ids": [1 + n]}
+        for n in range(events)
+    ]
+    condensed = [
+        action(1 + events + n, "condensation", summary="s", **forgets[n]) for n in range(events)
+    ]
+    session = read(tmp_path, ASK, *said, *condensed)
+    assert len(session.compactions) == events
+    assert [session.text(session.turns[n]) for n in session.compactions[-1].kept][:1] == [
+        "Mend it."
+    ]
+    assert looked == [str(1 + n) for n in range(events)]
 
 
 def test_what_no_person_typed_is_no_prompt(tmp_path: Path) -> None:

@@ -11,12 +11,11 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Speaker, read_session
-from contextecho.sessions.readers import swe_agent
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
 from sessions.damage import QUIET, altered, damaged, written
 from sessions.looking import human_hashes, of_kind, said
-from sessions.trajectories import claimed, document
+from sessions.trajectories import document
 
 MARSHMALLOW = "marshmallow-1867-function-calling-replace-from-source.traj"
 
@@ -110,12 +109,6 @@ def test_a_run_without_its_history_is_read_from_its_steps(
     assert session.cwd == expected.cwd
     observations = [step["observation"] for step in run["trajectory"]]
     assert [text for kind, _, text in said(session) if kind is Kind.TOOL_RESULT] == observations
-
-
-def test_only_its_own_files_are_claimed(shared: Path) -> None:
-    files = {"ctf-web-i-got-id", "function-calling-simple", "pydicom-1458", MARSHMALLOW[:-5]}
-    found = claimed(swe_agent, shared / "sessions")
-    assert found == {f"swe-agent/{file}.traj" for file in files}
 
 
 def test_who_spoke_in_the_old_form(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import click
 from contextecho.cli.finding import (
     end_with,
     find_path_to_scan,
+    say_continued,
     say_copies,
     say_sub_agents,
     say_unread,
@@ -102,6 +103,7 @@ def _end(screened: Screened, written: Path | None) -> None:
 
     say_sub_agents(screened.sub_agents)
     say_copies(screened.copies)
+    say_continued(screened.continued)
     if written is not None:
         say(f"Wrote {written}")
     say_next(*next_command(screened.screens))
@@ -131,9 +133,11 @@ def _end_without(
 def _document(screened: Screened) -> dict[str, Any]:
     import msgspec
 
+    from contextecho.scoring import worth_first
+
     return {
         "label": screened.screens[0].label,
-        "sessions": msgspec.to_builtins(screened.screens),
+        "sessions": msgspec.to_builtins(worth_first(screened.screens)),
         "unread": [{"path": error.where, "reason": error.what} for error in screened.unread],
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contextecho.cli.printing import show
-from contextecho.cli.sessions.tables import from_home, number, print_sessions
+from contextecho.cli.sessions.tables import CUT_SHORT, from_home, number, print_sessions
 from contextecho.counting import counted
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ def print_screens(screens: Sequence[Screen], unread: Sequence[SessionError]) -> 
     from contextecho.scoring import worth_first
 
     print_sessions(_HEADS, [_row(screen) for screen in worth_first(screens)], right=_RIGHT)
+    for screen in screens:
+        if screen.is_cut:
+            show(f"{CUT_SHORT}\t{from_home(screen.path)}")
     for error in unread:
         show(f"not read\t{from_home(error.where)}: {error.what}")
     show(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from contextecho.cli.sessions.tables import CUT_SHORT
 from contextecho.counting import counted
 from contextecho.scoring import FEATURE_HEADS, in_shown_unit
 from contextecho.untrusted import one_line
@@ -39,6 +40,8 @@ def lines_of(screen: Screen) -> Iterator[str]:
     yield f"  {screen.label}: {screen.outlook}"
     if lacks:
         yield f"  {lacks}"
+    if screen.is_cut:
+        yield f"  {CUT_SHORT}"
     for voice, texts in screen.texts.items():
         if texts:
             yield ""

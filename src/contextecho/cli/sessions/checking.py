@@ -9,7 +9,7 @@ import click
 from contextecho.cli.finding import end_with, find_session
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next, show
-from contextecho.cli.sessions.tables import print_table
+from contextecho.cli.sessions.tables import print_files, print_table
 from contextecho.counting import counted
 from contextecho.errors import SessionError
 from contextecho.untrusted import one_line
@@ -50,6 +50,7 @@ def _findings(session: Session) -> dict[str, Any]:
         "path": str(session.path),
         "member": session.member,
         "format": session.format,
+        "files": [msgspec.structs.asdict(f) | {"path": str(f.path)} for f in session.files],
         "turns": len(session.turns),
         "skipped": [msgspec.to_builtins(s) for s in session.skipped],
     }
@@ -59,6 +60,7 @@ def _print_findings(session: Session) -> None:
     left_out = sum(skipped.count for skipped in session.skipped)
     show(f"{one_line(session.name)} ({session.format})")
     show(f"  {counted(len(session.turns), 'turn')}; {left_out:,} left out or mended")
+    print_files(session)
     rows = [(s.reason, f"{s.count:,}", _places(s)) for s in session.skipped]
     if rows:
         print_table(("not in the turns", "times", "lines"), rows, right=("times",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import click
 
 from contextecho.cli.finding import (
     end_with,
+    say_continued,
     say_copies,
     say_reading,
     say_sub_agents,
@@ -22,14 +23,16 @@ from contextecho.cli.printing import print_json, say, say_next, say_next_plan
 from contextecho.cli.sessions.filters import Filters, read_since
 from contextecho.cli.sessions.tables import (
     COUNTS,
+    CUT_SHORT,
     from_home,
-    iso_time,
     number,
     print_sessions,
     size,
     time_shown,
 )
+from contextecho.counting import counted
 from contextecho.errors import SessionError, UsageError
+from contextecho.moments import local_iso
 
 if TYPE_CHECKING:
     from contextecho.sessions import FoundSession
@@ -88,6 +91,7 @@ def command(
                 "shown": len(shown),
                 "sub_agents": found.sub_agents,
                 "copies": found.copies,
+                "continued": found.continued,
                 "unread": [{"path": error.where, "reason": error.what} for error in unread],
                 "note": warning,
             }
@@ -99,6 +103,8 @@ def command(
         say(f"{older} older ones not shown (--limit {len(sessions)} shows all).")
     say_sub_agents(found.sub_agents)
     say_copies(found.copies)
+    say_continued(found.continued)
+    _say_inherited(sessions)
     if warning:
         say(warning)
     _say_next(sessions)
@@ -111,6 +117,17 @@ def _wrong(paths: Sequence[Path], sessions: Sequence[FoundSession]) -> list[Sess
     listed = {session.path.resolve() for session in sessions} if files else set[Path]()
     reasons = (why_no_session(path) for path in files if path.resolve() not in listed)
     return [reason for reason in reasons if reason is not None]
+
+
+def _say_inherited(sessions: Sequence[FoundSession]) -> None:
+    """How many prompts a sum over the list counts again."""
+    forks = [session for session in sessions if session.summary.inherited_prompts]
+    if forks:
+        prompts = sum(session.summary.inherited_prompts or 0 for session in forks)
+        say(
+            f"{counted(len(forks), 'fork')} with {counted(prompts, 'prompt')} from the sessions "
+            "that they go on from"
+        )
 
 
 def _say_next(sessions: Sequence[FoundSession]) -> None:
@@ -159,15 +176,19 @@ def _row(found: FoundSession) -> dict[str, Any]:
         "format": summary.format,
         "folder": _folder(found),
         "bytes": found.bytes,
-        "modified": iso_time(found.modified),
-        "first_time": iso_time(summary.first_time),
-        "last_time": iso_time(summary.last_time),
+        "modified": local_iso(found.modified),
+        "last_used": local_iso(found.last_used),
+        "dated_by": "turns" if found.is_dated_by_turns else "file",
+        "first_time": local_iso(summary.first_time),
+        "last_time": local_iso(summary.last_time),
         **{name: getattr(summary, name) for name in (*COUNTS, "compactions")},
+        "inherited_prompts": summary.inherited_prompts,
         "final_texts": summary.final_texts,
         "commentary_texts": summary.commentary_texts,
         "models": list(summary.models),
         "suits": list(suitability.suits),
         "lacks": suitability.lacks,
+        "is_cut": summary.is_cut,
         "error": summary.error,
     }
 
@@ -193,13 +214,20 @@ def _cells(found: FoundSession) -> tuple[str, ...]:
     suitability = suitability_of(summary)
     scan = suitability.lacks.get("scan")
     return (
-        time_shown(found.last_used),
+        time_shown(found.last_used) + ("" if found.is_dated_by_turns else " (file)"),
         size(found.bytes),
         summary.format,
         *(number(getattr(summary, name)) for name in _COLUMNS),
         "-" if summary.error else ", ".join(suitability.suits) or "too short",
         from_home(_folder(found)),
         ", ".join(summary.models),
-        summary.error or (f"scan {scan}" if scan else ""),
+        summary.error or "; ".join(_lacks(summary.is_cut, scan)),
         from_home(found.name),
     )
+
+
+def _lacks(is_cut: bool, scan: str | None) -> Iterator[str]:
+    if is_cut:
+        yield CUT_SHORT
+    if scan:
+        yield f"scan {scan}"

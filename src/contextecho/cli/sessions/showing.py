@@ -11,13 +11,14 @@ from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say_next
 from contextecho.cli.sessions.tables import (
     COUNTS,
-    iso_time,
     number,
+    print_files,
     print_table,
     size,
     time_shown,
 )
 from contextecho.counting import counted
+from contextecho.moments import local_iso
 
 if TYPE_CHECKING:
     from contextecho.sessions import Compaction, Session, Sidechain
@@ -50,10 +51,14 @@ def _document(session: Session) -> dict[str, Any]:
         **{name: getattr(session, name) for name in ("id", "format", "sha256", "bytes")},
         "path": str(session.path),
         "member": session.member,
+        "files": [msgspec.structs.asdict(f) | {"path": str(f.path)} for f in session.files],
         "cwd": session.cwd,
-        "first_time": iso_time(first),
-        "last_time": iso_time(last),
+        "forked_from": session.forked_from,
+        "first_time": local_iso(first),
+        "last_time": local_iso(last),
         **{name: getattr(session, name) for name in COUNTS},
+        "prompt_kinds": session.prompt_kinds,
+        "inherited_prompts": session.inherited_prompts,
         "tool_calls": _tool_calls(session),
         "abandoned_turns": sum(turn.abandoned for turn in session.turns),
         "models": session.models,
@@ -74,7 +79,7 @@ def _print_session(session: Session) -> None:
         ("file", f"{session.name} ({session.format}, {size(session.bytes)}{unpacked})"),
         ("folder", session.cwd or "not recorded"),
         ("time", _times(session)),
-        ("prompts", f"{counted(session.prompts, 'message')} that a human wrote"),
+        ("prompts", f"{counted(session.prompts, 'message')} that a human wrote{_kinds(session)}"),
         ("steps", f"{counted(session.steps, 'message')} of the model"),
         ("tool calls", f"{counted(_tool_calls(session), 'call')} by the model"),
         ("row turns", f"{counted(session.row_turns, 'row')}, as the first paper counts"),
@@ -84,6 +89,7 @@ def _print_session(session: Session) -> None:
         ("compactions", str(len(session.full_compactions))),
     ]
     print_table(("", ""), facts)
+    print_files(session)
     if session.compactions:
         heads = ("kind", "trigger", "tokens before", "after", "line", "row turn", "step", "prompt")
         print_table(heads, [_compaction(c) for c in session.compactions], right=heads[2:])
@@ -93,6 +99,14 @@ def _print_session(session: Session) -> None:
     if session.skipped:
         left_out = [(s.reason, str(s.count), str(s.first_line)) for s in session.skipped]
         print_table(("not in the turns", "times", "first line"), left_out, right=("times",))
+
+
+def _kinds(session: Session) -> str:
+    """On what occasions, and how many in another session; nothing if all were typed in this."""
+    words = [f"{count} {kind}" for kind, count in session.prompt_kinds.items() if count]
+    kinds = f": {', '.join(words)}" if len(words) > 1 or session.inherited else ""
+    inherited = session.inherited_prompts
+    return f"{kinds}; {inherited} in the session that it goes on from" if inherited else kinds
 
 
 def _tool_calls(session: Session) -> int:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import click
 
 from contextecho import own_files
+from contextecho.moments import local_minute
 from contextecho.untrusted import one_line
+
+if TYPE_CHECKING:
+    from contextecho.sessions import Session
 
 COUNTS = ("prompts", "steps", "row_turns")
 """How far in a session is, by each of its indices."""
+
+CUT_SHORT = "cut: the file ends in the middle"
+"""Said of a session whose file does."""
 
 
 def print_table(
@@ -37,6 +44,13 @@ def print_table(
     for row in cells:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
     Console().print(table)
+
+
+def print_files(session: Session) -> None:
+    """Which lines are whose, of a session that goes through several files."""
+    rows = [(str(file.first_line), from_home(str(file.path))) for file in session.files]
+    if rows:
+        print_table(("first line", "file that it goes through"), rows, right=("first line",))
 
 
 def print_sessions(
@@ -119,23 +133,8 @@ def number(value: int | None) -> str:
 
 
 def time_shown(seconds: float) -> str:
-    """A moment by the clock of this machine, to the minute, from seconds since 1970."""
-    moment = _moment(seconds)
-    return "-" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
-
-
-def iso_time(seconds: float | None) -> str | None:
-    """A moment for a program, to the second, with its offset from UTC."""
-    moment = None if seconds is None else _moment(seconds)
-    return None if moment is None else moment.isoformat(timespec="seconds")
-
-
-def _moment(seconds: float) -> datetime | None:
-    """By the clock of this machine; `None` for what no calendar has: files say anything."""
-    try:
-        return datetime.fromtimestamp(seconds).astimezone()
-    except (ValueError, OverflowError, OSError):
-        return None
+    """A moment by the clock of this machine, to the minute; a dash for what no calendar has."""
+    return local_minute(seconds) or "-"
 
 
 def size(count: int | None) -> str:

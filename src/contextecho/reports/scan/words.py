@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path, PurePath
 
 from contextecho import __version__
 from contextecho.counting import counted
+from contextecho.moments import utc_minute
 from contextecho.own_files import from_home
 from contextecho.reports.scan.readings import FEATURE_READINGS, VOICE_NAMES, written
 from contextecho.reports.typeset import Quantity, listing, number, p_value, whole
@@ -65,7 +65,7 @@ def facts_of(screened: Screened) -> tuple[tuple[str, str], ...]:
         ("By client", _clients(screens)),
         ("Too short to tell", f"{whole(_short(screens))} of {whole(len(screens))}"),
         ("Not read", counted(len(screened.unread), "file")),
-        ("Scanned at", _moment(screened.at)),
+        ("Scanned at", utc_minute(screened.at) or "not recorded"),
         ("Version", f"contextecho {__version__}"),
     )
 
@@ -78,7 +78,7 @@ def facts_of_one(screened: Screened, screen: Screen) -> tuple[tuple[str, str], .
         ("Models", ", ".join(screen.models) or "not recorded"),
         ("Length", ", ".join(counts_of(screen))),
         ("Folder", _folder_and_name(screen)[0]),
-        ("Scanned at", _moment(screened.at)),
+        ("Scanned at", utc_minute(screened.at) or "not recorded"),
         ("Version", f"contextecho {__version__}"),
     )
 
@@ -162,6 +162,8 @@ def left_out(screened: Screened) -> Iterator[str]:
         )
     if screened.unread:
         yield f"{counted(len(screened.unread), 'file')}: not read."
+    if cut := [file_name(screen) for screen in screened.screens if screen.is_cut]:
+        yield f"{counted(len(cut), 'file')} that ends in the middle: {', '.join(cut)}."
     if screened.refused:
         yield f"{counted(len(screened.refused), 'place')}: refused by the system."
     if screened.sub_agents:
@@ -170,8 +172,11 @@ def left_out(screened: Screened) -> Iterator[str]:
             "started them."
         )
     if screened.copies:
-        copies = counted(screened.copies, "kept or converted copy", "kept or converted copies")
+        copies = counted(screened.copies, "copy", "copies")
         yield f"{copies}: the originals are there."
+    if screened.continued:
+        files = counted(screened.continued, "file")
+        yield f"{files} read with others, in which their sessions go on."
 
 
 def next_line(screens: Sequence[Screen]) -> str:
@@ -201,8 +206,3 @@ def _short(screens: Sequence[Screen]) -> int:
 def _versions(screen: Screen) -> Iterator[str]:
     if screen.versions:
         yield f"version {listing(screen.versions)}"
-
-
-def _moment(seconds: float) -> str:
-    """By the clock of this machine, with its offset from UTC."""
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M %z")

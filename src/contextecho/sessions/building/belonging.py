@@ -23,6 +23,7 @@ def files_of(session: Session) -> frozenset[Path]:
     """The session's own file and all that belong to it, by absolute paths that follow no link."""
     path = absolute(session.path)
     files = {path, *(absolute(sidechain.path) for sidechain in session.sidechains)}
+    files |= {absolute(file.path) for file in session.files}
     if isinstance(session.source, Spread):
         files |= {absolute(file) for file in session.source.files}
     if isinstance(session.source, Archived):

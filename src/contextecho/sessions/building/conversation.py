@@ -74,6 +74,7 @@ class Message(Struct, gc=False, kw_only=True):
     personality: str | None = None
     abandoned: bool = False
     broken_off: bool = False
+    steering: bool = False
 
 
 class Conversation:
@@ -106,6 +107,7 @@ class Conversation:
                 answers |= piece.kind is RESULT
         if is_empty:
             return
+        message.steering |= answers  # what is said beside a result comes before the turn has ended
         if by_model or not answers:
             self._row_turn_lines.append(message.line)
         ordinal, is_new = self._join(message.id if by_model else None)
@@ -199,7 +201,7 @@ class Conversation:
                 self._tool_of[call_id] = tool
         elif kind is RESULT and tool is None:
             tool = self._tool_of.get(call_id or "")
-        elif kind is SUMMARY and self._compactions:
+        elif kind is SUMMARY and self._compactions and not message.abandoned:
             last = self._compactions[-1]
             if last.summary is None:
                 self._compactions[-1] = replace(last, summary=len(self.turns))
@@ -233,6 +235,7 @@ class Conversation:
                 broken_off=message.broken_off,
                 mode=mode and shared(mode, mode),
                 personality=personality and shared(personality, personality),
+                steering=message.steering and piece.speaker is HUMAN and not piece.quoted,
             )
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,7 +29,7 @@ from contextecho.sessions.building.jsontext import (
 )
 from contextecho.sessions.building.stamp import Stamp, Stamped
 from contextecho.sessions.building.tally import Tally
-from contextecho.sessions.model import Content, Kind, Span, Turn
+from contextecho.sessions.model import CUT, Content, Kind, Span, Turn
 
 _OBJECTS = (dict, Struct)
 
@@ -54,24 +54,29 @@ def placed_lines(
     is_record: Callable[[Any], bool],
     keys: Sequence[str],
     decode: Callable[[bytes], Any] = decode_json,
-) -> Iterator[Placed]:
+    begins: tuple[int, int] = (1, 0),
+) -> Generator[Placed, None, tuple[int, int]]:
     """The objects of a file of JSON lines, up to byte `end`; the rest is counted.
 
     Of a broken line the whole records are saved that begin with one of `keys` and are
     records by `is_record`. A line that reaches beyond `end` is still being written.
     `decode` gives a dictionary or a struct for an object, and `BROKEN` for no JSON.
+    Where a session goes through several files, lines and bytes are counted from where the
+    file `begins`, (line, byte); what comes back at the end is where the next one does.
     """
-    offset = 0
-    for number, line in enumerate(file, 1):
+    number, offset = begins
+    end += offset
+    for line in file:
         line = line[: end - offset]
         if not line:
-            return
+            break
         value = decode(line)
         if isinstance(value, _OBJECTS):
             yield Placed(number, Span(offset, len(line)), value)
         else:
             yield from salvaged(value, line, number, offset, tally, is_record, keys, decode)
-        offset += len(line)
+        number, offset = number + 1, offset + len(line)
+    return number, offset
 
 
 def salvaged(
@@ -182,7 +187,7 @@ class Document:
             value = decode_json(self._data[offset : offset + length])
             yield Placed(number, Span(self._offset + offset, length), value)
         if not self._text[end:].lstrip("[, \t\r\n").startswith("]"):
-            tally.add("cut document", number + 1)
+            tally.add(CUT, number + 1)
 
     def _find(self, keys: Sequence[str]) -> int | None:
         """Where the value under these keys begins."""
@@ -206,10 +211,20 @@ def _bytes(text: str) -> int:
 class PlacedSource(Stamped):
     """Loads placed values again, as long as the file stays what it was."""
 
-    def __init__(self, path: Path, stamp: Stamp, pieces_of: Callable[[Any], list[Piece]]) -> None:
-        """`pieces_of` is what the reader makes of a value, and depends on the value alone."""
+    def __init__(
+        self,
+        path: Path,
+        stamp: Stamp,
+        pieces_of: Callable[[Any], list[Piece]],
+        begins: int = 0,
+    ) -> None:
+        """`pieces_of` is what the reader makes of a value, and depends on the value alone.
+
+        `begins` is where the file does among the bytes of all that the session goes through.
+        """
         super().__init__(path, stamp)
         self._pieces_of = pieces_of
+        self._begins = begins
         self._lines = array("I")
         self._offsets = array("Q")
         self._lengths = array("Q")
@@ -225,7 +240,7 @@ class PlacedSource(Stamped):
         with self.open() as file:
 
             def load(span: Span) -> list[Piece]:
-                file.seek(span.offset)
+                file.seek(span.offset - self._begins)
                 return self._pieces_of(decode_json(file.read(span.length)))
 
             yield from contents_of(turns, load)
@@ -235,7 +250,7 @@ class PlacedSource(Stamped):
         with self.open() as file:
             for line, offset, length in zip(self._lines, self._offsets, self._lengths, strict=True):
                 if first_line <= line <= last_line:
-                    file.seek(offset)
+                    file.seek(offset - self._begins)
                     yield line, decode_json(file.read(length))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from functools import cached_property
 from io import BufferedReader
@@ -43,6 +42,8 @@ class Stamped:
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the file, in hexadecimal. Raises `PassingError` when it is not the same."""
+        import hashlib  # takes longer than all else here, and lists need none
+
         try:
             with self.open() as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()

@@ -53,6 +53,7 @@ class Place(Struct, frozen=True, kw_only=True, omit_defaults=True):
     final: bool = False
     broken_off: bool = False
     quoted: bool = False
+    steering: bool = False
     more: tuple[Place, ...] = ()
 
 

@@ -55,6 +55,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str | None = None
     parent: str | None = None
     forked_from: str | None = None
+    inherited: Count = 0  # of the turns that follow, the first
     system: str | None = None
     models: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -89,13 +90,14 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     final: bool = False
     abandoned: bool = False
     quoted: bool = False
+    steering: bool = False
     broken_off: bool = False
     images: Count = 0
     chars: Count | None = None  # `Turn.chars`, where it is not the length of the text
 
 
 FACTS: Final = (
-    *("cwd", "parent", "forked_from", "system", "models", "versions"),
+    *("cwd", "parent", "forked_from", "inherited", "system", "models", "versions"),
     *("compactions", "sidechains", "skipped", "row_turn_lines"),
 )
 """The fields of a session that its header keeps as they are."""

@@ -6,5 +6,6 @@ is loaded only when there is a file to be read. What each module knows:
     roots        where clients keep sessions     walking      the files below those places
     copies       files that are another again    inside       what a file holds
     summary      what a list says of each        summarising  reading a file for that
-    index        what was found before           discovery    all of it: the list
+    index        what was found before           continued    files read with others
+    discovery    all of it: the list
 """

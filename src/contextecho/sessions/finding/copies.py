@@ -1,16 +1,17 @@
-"""Files that are another file of the same list again: kept, or converted, by this program.
+"""Files that are another file of the same list again: kept or converted by this program, or copied.
 
 The one thing to know: what a kept or converted session was made from is told by sizes and
 hashes that were written with it, and compared with the files that are there now. A copy of
-what a session was before it went on is no copy of it, and stays in the list.
+what a session was before it went on is no copy of it, and stays in the list. A file that
+something else copied to another folder has its name and its bytes; the one met first stays.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,11 +20,13 @@ import msgspec
 from msgspec import Struct
 
 from contextecho.errors import SessionError
+from contextecho.sessions.finding.summary import Original
+from contextecho.sessions.finding.walking import Candidate
 
 if TYPE_CHECKING:
-    from contextecho.sessions.finding.walking import Candidate
-    from contextecho.sessions.packing.archive import KeptFile
+    from contextecho.sessions.packing.archive import KeptFile, Manifest
 
+_ROWS: Final = ".db"
 _HEADS: Final = (b'{"format":"contextecho.session/', b'{"version":2', b"PK\x03\x04")
 _PEEK: Final = 1 << 12
 _LONGEST: Final = 1 << 26  # bytes of a header's line
@@ -37,40 +40,44 @@ class _Made(Struct):
     bytes: int
 
 
-class _File(Struct, frozen=True):
-    """A file of the original, as it was."""
+def copies_among(
+    files: Sequence[Candidate],
+    originals: Mapping[str, Sequence[Original]],
+    hashes: MutableMapping[str, str],
+    named: Collection[str] = (),
+) -> dict[str, str]:
+    """The paths of the files that are others of the files again, with the one that each is.
 
-    name: str  # below the folder of them all; empty where it is the only one
-    sha256: str
-    bytes: int
-    written: tuple[str, int] | None = None  # its last name and time: if both fit, it is not read
-
-
-def copies_among(files: Sequence[Candidate], named: Collection[str]) -> frozenset[str]:
-    """The paths of the files that say that they were made from others of the files.
-
-    Those that the user `named` are none.
+    `originals` says what files were made from that were kept or converted (`originals_of`);
+    `hashes` what is known of the files' SHA-256, and is added to. Files that the user
+    `named` are no copies.
     """
-    originals = {
-        file.path: original
-        for file in files
-        if file.path not in named and (original := _original_of(file.path))
+    by_size = _by_size(files, {original[0].bytes for original in originals.values()})
+    copies: dict[str, str] = {}
+    for path, original in originals.items():
+        for other in by_size.get(original[0].bytes, ()):
+            if other.path not in originals and _is_same(other.path, original, hashes):
+                copies[path] = other.path
+                break
+    for same in by_size.values():
+        if len({_name(file) for file in same}) < len(same):
+            copies |= _copied([file for file in same if _is_alone(file, originals)], hashes)
+    return {path: other for path, other in copies.items() if path not in named}
+
+
+def _by_size(files: Sequence[Candidate], wanted: Collection[int]) -> dict[int, list[Candidate]]:
+    """The files of each size that is wanted or that several have."""
+    sizes = Counter(file.mark.bytes for file in files)
+    by_size: dict[int, list[Candidate]] = {
+        size: [] for size, count in sizes.items() if count > 1 or size in wanted
     }
-    if not originals:
-        return frozenset()
-    by_size = defaultdict[int, list[str]](list)
     for file in files:
-        if file.path not in originals:
-            by_size[file.mark.bytes].append(file.path)
-    hashes: dict[str, str] = {}
-    return frozenset(
-        path
-        for path, original in originals.items()
-        if any(_is_same(other, original, hashes) for other in by_size[original[0].bytes])
-    )
+        if file.mark.bytes in by_size:
+            by_size[file.mark.bytes].append(file)
+    return by_size
 
 
-def _original_of(path: str) -> tuple[_File, ...]:
+def originals_of(path: str) -> tuple[Original, ...]:
     """The files that this one was made from, the session's own first; none for most."""
     if path.endswith(".zst"):
         kept = _kept_files(path)
@@ -81,39 +88,68 @@ def _original_of(path: str) -> tuple[_File, ...]:
         made = _made_from(path)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return ()
-    return () if made is None else (_File("", made.sha256, made.bytes),)
+    return () if made is None else (Original("", made.sha256, made.bytes),)
+
+
+def _is_alone(file: Candidate, originals: Mapping[str, Sequence[Original]]) -> bool:
+    """Whether nothing that lies beside a file belongs to its content."""
+    return not file.mark.later_ns and len(originals.get(file.path, ())) <= 1
+
+
+def _copied(
+    files: Iterable[Candidate], hashes: MutableMapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Of files of one size, those with the name and the bytes of an earlier one, and that one."""
+    by_name = defaultdict[str, list[str]](list)
+    for file in files:
+        by_name[_name(file)].append(file.path)
+    for same in by_name.values():
+        first: dict[str, str] = {}
+        for path in same if len(same) > 1 else ():
+            with suppress(OSError):
+                other = first.setdefault(_hash_of(path, hashes), path)
+                if other != path:
+                    yield path, other
+
+
+def _name(file: Candidate) -> str:
+    return file.path.rpartition(os.sep)[2]
+
+
+def are_kept_rows(path: str) -> bool:
+    """Whether a file is what was kept of a database: rows, which are no file that is there."""
+    return path.endswith(f"{_ROWS}.zst") and _manifest_of(path) is not None
 
 
 def _kept_files(path: str) -> Sequence[KeptFile]:
-    """What was kept as this file; of a database only rows are, which are no file that is there."""
+    """What was kept as this file, unless that is rows."""
+    manifest = None if path.endswith(f"{_ROWS}.zst") else _manifest_of(path)
+    return () if manifest is None else manifest.files
+
+
+def _manifest_of(path: str) -> Manifest | None:
+    """What was said of the session that was kept as this file."""
     from contextecho.sessions.packing.archive import kept_with, manifest_in, session_file_in
 
     folder, _ = kept_with(Path(path))
-    manifest = manifest_in(folder)
-    if manifest is None or manifest.member is not None or session_file_in(folder) != Path(path):
-        return ()
-    return manifest.files
+    return manifest_in(folder) if session_file_in(folder) == Path(path) else None
 
 
-def _kept(file: KeptFile, *, is_alone: bool) -> _File:
+def _kept(file: KeptFile, *, is_alone: bool) -> Original:
     name = "" if is_alone else file.name
     written = (file.name.rpartition("/")[2], file.modified_ns)
-    return _File(name, file.sha256, file.bytes, written)
+    return Original(name, file.sha256, file.bytes, written)
 
 
 def _made_from(path: str) -> _Made | None:
     """Whose conversion a file is; of most files a few bytes are read."""
-    handle = os.open(path, os.O_RDONLY)  # thousands of times: a file object each takes longer
-    try:
-        head = os.read(handle, len(_HEADS[0]))
-        if not head.startswith(_HEADS):
-            return None
-        head += os.read(handle, _PEEK)
-    finally:
-        os.close(handle)
-    if head.startswith(_HEADS[0]):
-        with open(path, "rb") as lines:  # noqa: PTH123
-            return msgspec.json.decode(lines.readline(_LONGEST), type=_Made)
+    with open(path, "rb") as file:  # noqa: PTH123
+        head = file.read(_PEEK)
+        if head.startswith(_HEADS[0]):
+            file.seek(0)
+            return msgspec.json.decode(file.readline(_LONGEST), type=_Made)
+    if not head.startswith(_HEADS):
+        return None
     found = _IN_LOG.search(_start_of(path) if head.startswith(_HEADS[2]) else head)
     return None if found is None else msgspec.json.decode(found[1], type=_Made)
 
@@ -128,7 +164,7 @@ def _start_of(path: str) -> bytes:
     return b""
 
 
-def _is_same(path: str, original: tuple[_File, ...], hashes: dict[str, str]) -> bool:
+def _is_same(path: str, original: Sequence[Original], hashes: MutableMapping[str, str]) -> bool:
     """Whether the file, and those that belong to it, are what the original's were."""
     if not path.endswith(original[0].name):
         return False
@@ -136,22 +172,23 @@ def _is_same(path: str, original: tuple[_File, ...], hashes: dict[str, str]) -> 
     return all(_is_still(root + file.name, file, hashes) for file in original)
 
 
-def _is_still(path: str, file: _File, hashes: dict[str, str]) -> bool:
+def _is_still(path: str, file: Original, hashes: MutableMapping[str, str]) -> bool:
     try:
         status = os.stat(path)  # noqa: PTH116
         if status.st_size != file.bytes:
             return False
         if (os.path.basename(path), status.st_mtime_ns) == file.written:  # noqa: PTH119
             return True
-        if path not in hashes:
-            hashes[path] = _sha256(path)
+        return _hash_of(path, hashes) == file.sha256
     except OSError:
         return False
-    return hashes[path] == file.sha256
 
 
-def _sha256(path: str) -> str:
+def _hash_of(path: str, hashes: MutableMapping[str, str]) -> str:
+    """The SHA-256 of a file, which is read once. Raises `OSError`."""
     import hashlib
 
-    with open(path, "rb") as file:  # noqa: PTH123
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    if path not in hashes:
+        with open(path, "rb") as file:  # noqa: PTH123
+            hashes[path] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashes[path]

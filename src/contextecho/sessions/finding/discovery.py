@@ -10,14 +10,17 @@ were read before.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
+from contextecho.sessions.finding.copies import copies_among
 from contextecho.sessions.finding.index import Entry, Index
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
@@ -45,6 +48,12 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.modified if last is None else min(last, self.modified)
 
     @property
+    def is_dated_by_turns(self) -> bool:
+        """Whether `last_used` is of a turn, and not when the file was written."""
+        last = self.summary.last_time
+        return last is not None and last <= self.modified
+
+    @property
     def path(self) -> Path:
         """Of the file."""
         return Path(self.file)
@@ -67,7 +76,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
     sub_agents: int  # sessions of sub-agents, which belong to another
-    copies: int  # files that are kept or converted from others that are there
+    copies: int  # files left out that are others again: kept, converted or copied
+    continued: int  # files in which sessions of others begin, read with those
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
 
@@ -94,23 +104,25 @@ def survey(
     that no reader knows are left out.
     """
     index = Index()
-    walked = walk(_holding(env) if roots is None else roots)
+    places = list(_holding(env) if roots is None else roots)
+    walked = walk(places)
     files = [file for file in walked.files if file.mark.bytes]
-    every = _summaries(files, index, processes, on_reading)
+    every = list(zip(files, _summaries(files, index, processes, on_reading), strict=True))
+    copies = _copies(every, index, named={*map(str, places)})
+    kept = [(file, found) for file, found in every if file.path not in copies]
     refused = [
         SessionError(found.refusal, where=file.path)
-        for file, found in zip(files, every, strict=True)
+        for file, found in kept
         if found.refusal is not None
     ]
     return Survey(
-        sessions=_newest_first(zip(files, every, strict=True)),
-        sub_agents=sum(found.sub_agents for found in every),
-        copies=walked.copies,
+        sessions=_newest_first(kept),
+        sub_agents=sum(found.sub_agents for _, found in kept),
+        copies=sum(found.holds_any for file, found in every if file.path in copies),
+        continued=walked.continued,
         unread=(*walked.unread, *refused),
         sub_agent_files=tuple(
-            Path(file.path)
-            for file, found in zip(files, every, strict=True)
-            if found.sub_agents and not found.sessions
+            Path(file.path) for file, found in kept if found.sub_agents and not found.sessions
         ),
     )
 
@@ -143,8 +155,10 @@ def newest_session(
     for file in sorted(files, key=lambda file: -file.mark.written_ns):
         if newest is not None and file.mark.written_ns / 1e9 < newest.last_used:
             break
-        found = _summaries([file], index, 1, lambda files, size: None)
-        for session in _newest_first(zip([file], found, strict=True)):
+        (found,) = _summaries([file], index, 1, lambda files, size: None)
+        if found.originals and copies_among(files, {file.path: found.originals}, {}):
+            continue
+        for session in _newest_first([(file, found)]):
             if session.summary.error is not None or not fits(session.summary):
                 continue
             if newest is None or session.last_used > newest.last_used:
@@ -197,8 +211,38 @@ def _summaries(
     return [new[n] if found is None else found for n, found in enumerate(kept)]
 
 
+def _copies(
+    every: Sequence[tuple[Candidate, Summaries]], index: Index, named: Collection[str]
+) -> Collection[str]:
+    """The paths of the files that are others again; what was hashed for that is kept."""
+    originals = {file.path: found.originals for file, found in every if found.originals}
+    known = {file.path: found.sha256 for file, found in every if found.sha256 is not None}
+    hashes = dict(known)
+    copies = copies_among([file for file, _ in every], originals, hashes, named)
+    if new := hashes.keys() - known.keys():
+        hashed = ((file, found) for file, found in every if file.path in new)
+        index.keep(
+            {
+                file.path: Entry(file.mark, replace(found, sha256=hashes[file.path]))
+                for file, found in hashed
+            },
+            (file.path for file, _ in every),
+        )
+    return copies.keys() | _kept_rows(every)
+
+
+def _kept_rows(every: Sequence[tuple[Candidate, Summaries]]) -> set[str]:
+    """The paths of kept rows whose session is there, and is in all that is listed what it was."""
+    kept = [(file.path, found.sessions) for file, found in every if found.are_rows]
+    if not kept:
+        return set()
+    others = (session for _, found in every if not found.are_rows for session in found.sessions)
+    there = {replace(session, member=None) for session in others}
+    return {path for path, sessions in kept if there.issuperset(sessions)}
+
+
 def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
-    """The sessions of the files, those used last first."""
+    """The sessions of the files, those used last first; those used at once as they were met."""
     sessions = [
         FoundSession(
             file=file.path,
@@ -211,7 +255,7 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
         for file, found in files
         for summary in found.sessions
     ]
-    return tuple(sorted(sessions, key=lambda session: (-session.last_used, session.file)))
+    return tuple(sorted(sessions, key=attrgetter("last_used"), reverse=True))
 
 
 def _retention_days(root: Path) -> int | None:

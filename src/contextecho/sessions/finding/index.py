@@ -27,7 +27,7 @@ from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.summary import Summaries
 from contextecho.sessions.finding.walking import Candidate, Mark
 
-_LAYOUT: Final = 1
+_LAYOUT: Final = 2
 _PACKAGE: Final = (".dist-info", ".egg-info")
 _SETTLED_NS: Final = 2_000_000_000
 
@@ -52,12 +52,13 @@ class Index:
         # Files written after this may be written again without a trace in their times.
         self._settled_ns = time.time_ns() - _SETTLED_NS
         self._path = path or cache_folder() / "sessions.msgpack"
+        self._folders: dict[str, bytes] = {}
         self._made_by = _made_by()
         self._entries = self._read()
 
     def get(self, file: Candidate) -> Summaries | None:
         """What the file held, if it is still what it was."""
-        entry = self._entries.get(_key(file.path))
+        entry = self._entries.get(self._key(file.path))
         return entry.found if entry is not None and entry.mark == file.mark else None
 
     def keep(self, found: Mapping[str, Entry], seen: Iterable[str]) -> None:
@@ -67,17 +68,25 @@ class Index:
         time later, and nothing else.
         """
         new = {
-            _key(path): entry
+            self._key(path): entry
             for path, entry in found.items()
             if entry.mark.newest_ns < self._settled_ns and entry.found.is_settled
         }
-        exist = {_key(path) for path in seen}
+        exist = {self._key(path) for path in seen}
         old = self._read()  # another process may have written meanwhile
         gone = {path for path in old if path not in exist and not os.path.lexists(path)}
         if new or gone:
             entries = {path: entry for path, entry in old.items() if path not in gone} | new
             with suppress(OSError):
                 self._write(msgspec.msgpack.encode(_Kept(self._made_by, entries)))
+
+    def _key(self, path: str) -> bytes:
+        """The absolute path, whatever the folder in which it was named."""
+        above, slash, name = path.rpartition(os.sep)
+        folder = above + slash
+        if folder not in self._folders:
+            self._folders[folder] = os.fsencode(os.path.abspath(folder) + os.sep)  # noqa: PTH100
+        return self._folders[folder] + os.fsencode(name)
 
     def _read(self) -> dict[bytes, Entry]:
         try:
@@ -101,11 +110,6 @@ class Index:
             with suppress(OSError):
                 os.unlink(name)  # noqa: PTH108
             raise
-
-
-def _key(path: str) -> bytes:
-    """The absolute path, whatever the folder in which it was named."""
-    return os.fsencode(path if os.path.isabs(path) else os.path.abspath(path))  # noqa: PTH100, PTH117
 
 
 def _made_by() -> bytes:

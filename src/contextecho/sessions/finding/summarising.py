@@ -14,13 +14,19 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from contextecho.errors import PassingError, SessionError
+from contextecho.sessions.finding.copies import are_kept_rows, originals_of
 from contextecho.sessions.finding.inside import look_inside
 from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.model import Kind, Session, Speaker
 
 
 def summarise(path: Path) -> Summaries:
-    """The sessions in a file; never raises."""
+    """The sessions in a file, and what it was made from; never raises."""
+    said = str(path)
+    return replace(_summarised(path), originals=originals_of(said), are_rows=are_kept_rows(said))
+
+
+def _summarised(path: Path) -> Summaries:
     inside = look_inside(path, _summary)
     if inside.format is None:
         if isinstance(inside.error, PassingError):
@@ -46,7 +52,9 @@ def _failed(format: str, member: str | None, error: SessionError) -> Summary:
 def _summary(session: Session) -> Summary:
     finals = list(_are_final(session))
     first_time, last_time = times_of(session)
-    files: Sequence[Path] | None = getattr(session.source, "files", None)  # `Spread`
+    files: Sequence[Path] | None = [file.path for file in session.files] or getattr(
+        session.source, "files", None
+    )  # `Spread`
     return Summary(
         format=session.format,
         id=session.id,
@@ -61,7 +69,9 @@ def _summary(session: Session) -> Summary:
         last_time=last_time,
         bytes=None if files is None else session.bytes,
         cwd=session.cwd,
+        is_cut=session.is_cut,
         written=None if files is None else _written(files),
+        inherited_prompts=session.inherited_prompts,
     )
 
 

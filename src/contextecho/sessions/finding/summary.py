@@ -28,7 +28,18 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     first_time: float | None = None  # of the first turn that has a time
     cwd: str | None = None  # the folder that the agent worked in
     is_passing: bool = False  # the error may be gone the next time
+    is_cut: bool = False  # the file ends in the middle
     written: float | None = None  # when the newest of its files was, if it lies in several
+    inherited_prompts: int | None = None  # of the prompts: those of the session it was forked from
+
+
+class Original(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file that a kept or converted one was made from, as it was."""
+
+    name: str  # below the folder of them all; empty where it is the only one
+    sha256: str
+    bytes: int
+    written: tuple[str, int] | None = None  # its last name and time: if both fit, it is not read
 
 
 class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -37,6 +48,14 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sessions: tuple[Summary, ...] = ()
     sub_agents: int = 0  # sessions that are sub-agents', which belong to another
     refusal: str | None = None  # why the system does not let the file be read
+    originals: tuple[Original, ...] = ()  # what it was made from by this program; the session first
+    are_rows: bool = False  # that were kept of a database
+    sha256: str | None = None  # of the file, once it was compared with another
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether there are sessions, a user's or a sub-agent's."""
+        return bool(self.sessions or self.sub_agents)
 
     @property
     def is_settled(self) -> bool:

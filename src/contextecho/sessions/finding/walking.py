@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from contextecho.errors import SessionError
-from contextecho.sessions.finding.copies import copies_among
+from contextecho.sessions.finding.continued import continued_among
 from contextecho.sessions.finding.roots import is_database
 
 _KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
@@ -75,14 +75,14 @@ class Walk(msgspec.Struct):
 
     files: list[Candidate] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
-    copies: int = 0  # files left out: kept or converted from others that are there
+    continued: int = 0  # files left out: read with others, in which their sessions go on
 
 
 def walk(places: Iterable[Path]) -> Walk:
     """The candidates in folders, and the files that are named themselves, whatever their name.
 
     What does not exist, or vanishes meanwhile, is passed over; what the system refuses
-    is in `unread`. Of a file and its kept or converted copies only the file is there.
+    is in `unread`. Of a session's files only the one in which it goes on is there.
     """
     places = list(places)
     walked = Walk()
@@ -95,9 +95,9 @@ def walk(places: Iterable[Path]) -> Walk:
                 if identity not in met:
                     met.add(identity)
                     walked.files.append(_candidate(path, status))
-    copies = copies_among(walked.files, {*map(str, places)})
-    walked.files = [file for file in walked.files if file.path not in copies]
-    walked.copies = len(copies)
+    continued = continued_among(walked.files, {*map(str, places)})
+    walked.files = [file for file in walked.files if file.path not in continued]
+    walked.continued = len(continued)
     return walked
 
 
@@ -188,15 +188,21 @@ def _candidate(path: str, status: os.stat_result) -> Candidate:
 
 def _later_ns(path: str, size: int) -> int:
     """When what is beside a file and goes on where it ends was written; 0 for most, of one file."""
-    with suppress(OSError):
-        folder = _folder_of_messages(path)
-        if folder is not None:
-            return os.stat(folder).st_mtime_ns  # noqa: PTH116
-        if path.endswith(_TEXTS) and (size % _PAGE or not _begins_as_database(path)):
-            return 0  # one look less at each of thousands of files
-        file = os.path.realpath(path)  # the log lies beside what a link leads to
-        return os.stat(f"{file}-wal").st_mtime_ns  # noqa: PTH116
+    beside = _beside(path, size)
+    if beside is not None:
+        with suppress(OSError):
+            return os.stat(beside).st_mtime_ns  # noqa: PTH116
     return 0
+
+
+def _beside(path: str, size: int) -> str | None:
+    """Where the messages of a file lie, or the write-ahead log of a database."""
+    folder = _folder_of_messages(path) if path.endswith(".json") else None
+    if folder is not None:
+        return folder
+    if path.endswith(_TEXTS) and (size % _PAGE or not _begins_as_database(path)):
+        return None  # one look less at each of thousands of files
+    return f"{os.path.realpath(path)}-wal"  # beside what a link leads to
 
 
 def _folder_of_messages(path: str) -> str | None:
@@ -204,7 +210,7 @@ def _folder_of_messages(path: str) -> str | None:
     folder, name = os.path.split(path)
     if name == "base_state.json":  # of OpenHands
         return os.path.join(folder, "events")  # noqa: PTH118
-    if not (name.startswith("ses_") and name.endswith(".json")):  # of OpenCode
+    if not name.startswith("ses_"):  # of OpenCode
         return None
     above = os.path.dirname(folder)  # noqa: PTH120
     if os.path.basename(folder) != "info":  # noqa: PTH119

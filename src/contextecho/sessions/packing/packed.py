@@ -36,6 +36,7 @@ _ALWAYS: Final = 1 << 26
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _SUFFIXES: Final = (".zst", ".gz")
 _CHUNK: Final = 1 << 20
+_LIVING: weakref.WeakValueDictionary[Path, Copy] = weakref.WeakValueDictionary()
 
 
 class Copy:
@@ -53,6 +54,7 @@ class Copy:
             place.parent.mkdir(parents=True, exist_ok=True)
             _unpack(file, place)
             self._of[place] = file
+            _LIVING[place] = self
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -97,7 +99,7 @@ class CopySource:
 @contextmanager
 def plain(path: Path) -> Iterator[Path]:
     """The file itself, or the copy of a packed one. Raises `SessionError`, `OSError`."""
-    copy = _copy_of(path)
+    copy = copy_of(path)
     if copy is None:
         yield path
     else:
@@ -105,16 +107,38 @@ def plain(path: Path) -> Iterator[Path]:
             yield copy.path
 
 
+def copy_of(path: Path) -> Copy | None:
+    """The copy of a packed file; `None` for one that is not packed, or that cannot be opened.
+
+    Raises `SessionError`, `OSError`.
+    """
+    try:
+        if not is_packed(path):
+            return None
+        real = Path(os.path.realpath(path))
+        with path.open("rb") as file, _naming(path, real):
+            return _unpacked(real, Stamp.of(file))
+    except (FileNotFoundError, PermissionError):
+        return None  # the reader says so
+
+
+def lies_at(path: Path) -> Path:
+    """Where the content of a file lies: in itself, or in the packed file that it is a copy of."""
+    copy = _LIVING.get(path)
+    return path if copy is None else copy.packed(path)
+
+
 def holding_copy(session: Session, path: Path) -> Session:
     """The session as that of the file at `path`, holding the copy that it was read from."""
-    copy = _copy_of(path)
+    copy = copy_of(path)
     if copy is None:
         return session
     sidechains = tuple(
         replace(sidechain, path=copy.packed(sidechain.path)) for sidechain in session.sidechains
     )
+    files = tuple(replace(file, path=copy.packed(file.path)) for file in session.files)
     source = CopySource(session.source, copy, path)
-    return replace(session, path=path, source=source, sidechains=sidechains)
+    return replace(session, path=path, source=source, sidechains=sidechains, files=files)
 
 
 def is_packed(path: Path) -> bool:
@@ -184,17 +208,6 @@ def unpacked_parts(path: Path) -> Iterator[bytes]:
             + ("it was cut" if isinstance(error, EOFError) else "its bytes are not as packed"),
             where=str(path),
         ) from None
-
-
-def _copy_of(path: Path) -> Copy | None:
-    try:
-        if not is_packed(path):
-            return None
-        real = Path(os.path.realpath(path))
-        with path.open("rb") as file, _naming(path, real):
-            return _unpacked(real, Stamp.of(file))
-    except (FileNotFoundError, PermissionError):
-        return None  # the reader says so
 
 
 @lru_cache(maxsize=2)

@@ -63,6 +63,7 @@ def _messages(
     """The messages of one conversation, placed; what is none is counted."""
     first = _first_line(file.read(end))
     file.seek(0)
+    found: Iterator[Placed]
     if is_message(decode_json(first)):
         found = placed_lines(file, end, conversation.tally, is_message, ("role", "content"))
     else:

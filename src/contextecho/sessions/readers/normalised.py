@@ -66,6 +66,7 @@ def read(path: Path) -> Session:
         raise SessionError("holds no conversation: no message of a model", where=str(path))
     facts = facts_of(header) | {
         "compactions": tuple(referring(each, index_of) for each in header.compactions),
+        "inherited": inherited_of(header, index_of),
         "skipped": (*header.skipped, *tally.skipped()),  # the session's own, then this file's
     }
     return Session(
@@ -138,6 +139,11 @@ def _pieces(value: dict[str, Any]) -> list[Piece]:
 
 def _text(text: str | None, arguments: dict[str, Any] | None) -> str:
     return arguments_as_text(arguments or {}) if text is None else text
+
+
+def inherited_of(header: Header, index_of: Mapping[int, int]) -> int:
+    """How many of the turns that are there are inherited."""
+    return len({place for index, place in index_of.items() if index < header.inherited})
 
 
 def referring(compaction: Compaction, index_of: Mapping[int, int]) -> Compaction:

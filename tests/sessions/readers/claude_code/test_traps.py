@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from codecs import BOM_UTF8
 from pathlib import Path
@@ -13,6 +12,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Speaker, read_session
 from sessions.claude_code_lines import assistant, call, line, record, result, user, write
 from sessions.looking import counts, texts
+from timing import takes_less_than
 
 
 def test_two_records_glued_on_one_line_are_both_read(read) -> None:
@@ -429,9 +429,8 @@ def test_a_result_with_bytes_that_are_no_text_is_shown_with_marks_for_them(read)
 )
 def test_a_long_broken_line_costs_no_more_than_its_length(read, tail: bytes) -> None:
     """12 s and 16 s each when every beginning, or every record, cost the whole line."""
-    began = time.process_time()
-    session = read(user("go"), assistant("ok"), tail + b"\n")
-    assert time.process_time() - began < 6
+    with takes_less_than(6):
+        session = read(user("go"), assistant("ok"), tail + b"\n")
     assert session.prompts == 1
 
 

@@ -239,6 +239,8 @@ class Assembly:
                 summarised = True
             span = Span(entry.offset, entry.length, number)
             self._append(entry, part, span, ordinal, None)
+            if has_result and part.speaker is HUMAN and not part.quoted:
+                self._steer()
 
     def _is_copied(self, entry: Entry) -> bool:
         """Whether a resume copied these words; then their record stands for the one copied.
@@ -314,6 +316,11 @@ class Assembly:
         """A human message given to the model in the middle of its work, typed earlier in `said`."""
         self._prompt += 1
         self._append(here, said.parts[0], Span(said.offset, said.length), self._new_ordinal(), None)
+        self._steer()
+
+    def _steer(self) -> None:
+        """The last turn was given to the model before its own had ended."""
+        self.turns[-1] = replace(self.turns[-1], steering=True)
 
     def _add_boundary(self, entry: Entry) -> bool:
         """A compaction's boundary; whether this record is one."""

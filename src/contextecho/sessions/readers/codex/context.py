@@ -22,6 +22,7 @@ class Context:
         self.cwd: str | None = None
         self.system: str | None = None
         self.is_sub_agent = False
+        self.is_taken_back = False  # what is read now, by a later revert
         self.forked_from: str | None = None
         self._version: str | None = None
         self._parent: str | None = None
@@ -38,16 +39,20 @@ class Context:
         """Take in the session's own metadata."""
         self.id, self.cwd, self._version = meta.id or "", meta.cwd, meta.cli_version
         source = object_in(meta.source)
-        self.is_sub_agent = "subagent" in source or meta.thread_source == "subagent"
+        self.is_sub_agent = is_sub_agents(meta)
         root = meta.session_id if meta.session_id != meta.id else None
         self._parent = _spawned_by(source) or meta.parent_thread_id or meta.forked_from_id or root
         self.forked_from = meta.forked_from_id
         self.system = _system(meta)
 
+    def go_on(self, meta: Payload) -> None:
+        """Take in the metadata of another file that the session goes through."""
+        self._version = meta.cli_version or self._version
+
     def meet(self, meta: Payload) -> bool:
         """Take in metadata met later; whether they are this session's own, written again."""
         if meta.id == self.id:
-            self._version = meta.cli_version or self._version
+            self.go_on(meta)
             return True
         self._parent = self._parent or meta.id
         return False
@@ -76,7 +81,13 @@ class Context:
             time=seconds(record.timestamp),
             mode=self._mode,
             personality=self._personality,
+            abandoned=self.is_taken_back,
         )
+
+
+def is_sub_agents(meta: Payload) -> bool:
+    """Whether a file with these metadata is a sub-agent's, to whom no human speaks."""
+    return "subagent" in object_in(meta.source) or meta.thread_source == "subagent"
 
 
 def _spawned_by(source: dict[str, object]) -> str | None:

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from contextecho.sessions.building.fitting import fitting
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
 NOTHING: Final = Raw()
+
+FIRST_KEYS: Final = ("timestamp", "type", "record_type")
+"""What a record may begin with, by which it is found behind the stub of another."""
 
 
 class Block(Struct, gc=False):
@@ -62,6 +65,13 @@ class Metadata(Struct, gc=False):
     compaction_output: bool | None = None  # said for a compaction, not in the conversation
 
 
+class HistoryBase(Struct, gc=False):
+    """From where a file goes on: another one, up to a byte of it."""
+
+    thread_id: str = ""  # of the rollout, which is a thread's only if that was never reverted
+    end_byte_offset: Annotated[int, Meta(ge=0)] | None = None
+
+
 class Payload(Struct, gc=False):
     """What a line holds, of whatever kind it is."""
 
@@ -100,6 +110,8 @@ class Payload(Struct, gc=False):
     source: Any = None
     thread_source: str | None = None
     forked_from_id: str | None = None
+    history_base: HistoryBase | None = None
+    history_mode: str | None = None
     subagent_history_start_ordinal: int | None = None
     parent_thread_id: str | None = None
     session_id: str | None = None
@@ -228,7 +240,9 @@ def decode_history(data: Raw) -> list[Payload]:
 
 
 def _fit(kind: type[Struct], name: str, given: Any) -> Any:
-    """Bring lists of blocks and of pictures to their types; leave the rest."""
+    """Bring lists of blocks and of pictures, and a base, to their types; leave the rest."""
+    if name == "history_base" and isinstance(given, dict):
+        return fitting(HistoryBase, given, _fit)
     if name in _BLOCK_LISTS and isinstance(given, list):
         return [_block(item) for item in given]
     if name in _PICTURE_LISTS and isinstance(given, list):

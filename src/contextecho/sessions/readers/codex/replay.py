@@ -3,7 +3,8 @@
 The one thing to know: the client writes the whole copy anew within a moment, so its
 timestamps say nothing; the ids of the turns in it (UUIDs that begin with the time) are older
 than the fork. The copy ends at the first turn that is younger, or, where turns have no
-such ids, at the first pause. The newest clients number the lines and say where it ends.
+such ids, at the first pause. The newest clients number the lines: they copy only for some
+sub-agents, and say where the copy ends.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextecho.sessions.readers.codex.records import Payload, Record
 
 _PAUSE: Final = timedelta(seconds=1)
 _TIMED: Final = 7  # the version of a UUID that begins with a time in milliseconds
+_NUMBERED: Final = "paginated"
 _TURNS: Final = frozenset({"task_started", "turn_started"})
 
 
@@ -34,9 +36,10 @@ class Replay:
 
     def begin(self, meta: Payload, record: Record) -> None:
         """The session's own metadata was met."""
-        self._forked_at = _milliseconds_in(meta.id) or _milliseconds(meta.timestamp)
+        self._forked_at = milliseconds_in(meta.id) or _milliseconds(meta.timestamp)
         self._is_fork = meta.forked_from_id is not None
         self._first_ordinal = meta.subagent_history_start_ordinal
+        self.is_over = meta.history_mode == _NUMBERED and self._first_ordinal is None
         self._last = record.timestamp
 
     def meet(self) -> None:
@@ -62,8 +65,8 @@ class Replay:
         return self._is_copying
 
 
-def _milliseconds_in(id: str | None) -> int | None:
-    """The time in a UUID that has one (version 7), in milliseconds since 1970."""
+def milliseconds_in(id: str | None) -> int | None:
+    """The time in a UUID that has one (version 7), in milliseconds since 1970; else `None`."""
     try:
         uuid = UUID(id or "")
     except ValueError:
@@ -75,7 +78,7 @@ def _turn_begun(record: Record) -> int | None:
     """When the turn began that begins with this line, by its id."""
     kind, payload = record.type, record.payload
     if payload and (kind == "turn_context" or (kind == "event_msg" and payload.type in _TURNS)):
-        return _milliseconds_in(payload.turn_id)
+        return milliseconds_in(payload.turn_id)
     return None
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from contextecho.sessions.converting.inspect_log import OURS, SHARED, Place
 from contextecho.sessions.converting.normalised import FORMAT, Header, facts_of
 from contextecho.sessions.model import Session, Skipped, Turn
-from contextecho.sessions.readers.normalised import path_of, referring
+from contextecho.sessions.readers.normalised import inherited_of, path_of, referring
 
 _MOST_ROWS: Final = 1 << 22  # of a session: what a damaged log may make us count
 _NEVER_BACKWARDS: Final = ("row_turn", "step", "prompt", "segment")
@@ -64,6 +64,7 @@ def as_converted(session: Session, metadata: Any, messages: Sequence[Any]) -> Se
             )
             for compaction in header.compactions
         ),
+        "inherited": inherited_of(header, index_of),
         "row_turn_lines": _row_turn_lines(turns, rows),
         "skipped": (*header.skipped, *session.skipped),
     }

@@ -7,9 +7,9 @@ sub-agent's, whatever source they name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from contextecho.sessions.building.conversation import Piece
 from contextecho.sessions.building.fields import string
@@ -23,8 +23,6 @@ from contextecho.sessions.readers.openhands.thread import (
     text_of_id,
 )
 from contextecho.untrusted import make_visible
-
-_LONGEST_NUMBER: Final = 19  # longer ids are none that a client counts
 
 
 class Actions:
@@ -56,13 +54,23 @@ class Actions:
             self._system(placed, event["args"])
         elif name == "condensation":
             (summary,) = v0.pieces_of(event)
-            self._thread.condense(placed, summary, _forgotten(event["args"]))
+            self._thread.condense(placed, summary, self._forgotten(event["args"]))
         elif name == "message":
             self._message(placed, event)
         elif event.get("source") in ("agent", None):
             self._action(placed, event)
         else:
             self._clients_action(placed, event)
+
+    def _forgotten(self, args: dict[str, Any]) -> Iterable[str]:
+        """The events that a condensation forgets: those listed, or those of a range of ids."""
+        listed = args.get("forgotten_event_ids")
+        first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
+        if isinstance(listed, list):
+            return (id for each in listed if (id := text_of_id(each)) is not None)
+        if isinstance(first, int) and isinstance(last, int):
+            return self._thread.numbered(first, last)
+        return ()
 
     def sidechains(self, path: Path) -> tuple[Sidechain, ...]:
         """The delegates met."""
@@ -151,21 +159,6 @@ class Actions:
         self._thread.facts.cwd = self._thread.facts.cwd or string(metadata, "working_dir")
         if piece.kind is Kind.TOOL_RESULT or piece.text.strip():
             self._thread.say(placed, [piece])
-
-
-def _forgotten(args: dict[str, Any]) -> Callable[[str], bool]:
-    """Which events a condensation forgets: those listed, or those of a range of ids."""
-    listed = args.get("forgotten_event_ids")
-    first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
-    if isinstance(listed, list):
-        return {text_of_id(id) for id in listed}.__contains__
-    if isinstance(first, int) and isinstance(last, int):
-        return lambda id: _is_number(id) and first <= int(id) <= last
-    return lambda _: False
-
-
-def _is_number(id: str) -> bool:
-    return id.isdecimal() and len(id) < _LONGEST_NUMBER
 
 
 def _delegate(event: dict[str, Any]) -> str:

@@ -67,8 +67,8 @@ class Kinds:
             return
         self._summary = summary.text
         found = event.get("forgotten_event_ids")
-        forgotten = {id for id in (found if isinstance(found, list) else ()) if isinstance(id, str)}
-        self._thread.condense(placed, summary, forgotten.__contains__)
+        forgotten = (id for id in (found if isinstance(found, list) else ()) if isinstance(id, str))
+        self._thread.condense(placed, summary, forgotten)
 
     def _heed(self, event: dict[str, Any]) -> None:
         """What a quiet event says about those to come."""

@@ -7,7 +7,7 @@ All others stay as they are, so every event's turns are kept in mind until it is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from contextecho.sessions.building.placed import Placed
 from contextecho.sessions.model import Kind, Speaker
 from contextecho.untrusted import make_visible
 
+_LONGEST_NUMBER: Final = 19  # longer ids are none that a client counts
 _ASKS_ON: Final = re.compile(r"Please continue (working on the task )?on whatever approach")
 """How an evaluation answers an agent that waits for its user."""
 
@@ -92,13 +93,19 @@ class Thread:
         else:
             self.conversation.system += [piece.text for piece in pieces]
 
-    def condense(self, placed: Placed, summary: Piece, is_forgotten: Callable[[str], bool]) -> None:
-        """The events that `is_forgotten` are gone from what the model sees."""
+    def numbered(self, first: int, last: int) -> Iterable[str]:
+        """The events of these numbers, among others; no more are looked at than must be."""
+        if last - first < len(self._turns_of):
+            return map(str, range(first, last + 1))
+        return [id for id in self._turns_of if _is_number(id) and first <= int(id) <= last]
+
+    def condense(self, placed: Placed, summary: Piece, forgotten: Iterable[str]) -> None:
+        """The `forgotten` events are gone from what the model sees."""
         if id_of(placed.value) in self.abandoned:
             self.count(placed, "condensation on a branch that was left behind")
             return
-        for id in [id for id in self._turns_of if is_forgotten(id)]:
-            del self._turns_of[id]
+        for id in forgotten:  # and not each that is seen: of long sessions most are, many times
+            self._turns_of.pop(id, None)
         self.conversation.compact(placed.line, trigger=self.trigger)
         self.conversation.keep(turn for turns in self._turns_of.values() for turn in turns)
         self.trigger = None
@@ -131,6 +138,10 @@ def mark_asking_on(piece: Piece) -> None:
 def id_of(event: dict[str, Any]) -> str | None:
     """The event's id as text, if it has one; V0 has numbers."""
     return text_of_id(event.get("id"))
+
+
+def _is_number(id: str) -> bool:
+    return id.isdecimal() and len(id) < _LONGEST_NUMBER
 
 
 def text_of_id(id: Any) -> str | None:

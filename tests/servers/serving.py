@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from servers.fake import FakeProvider
+from waiting import PATIENCE
 
 
 @contextmanager
@@ -19,7 +20,7 @@ def serving(**settings: Any) -> Iterator[FakeProvider]:
     thread.start()
 
     def wait(work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(timeout=30)
+        return asyncio.run_coroutine_threadsafe(work, loop).result(timeout=PATIENCE)
 
     provider = FakeProvider(**settings)
     wait(provider.__aenter__())
@@ -28,5 +29,5 @@ def serving(**settings: Any) -> Iterator[FakeProvider]:
     finally:
         wait(provider.__aexit__())
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(timeout=30)
+        thread.join(timeout=PATIENCE)
         loop.close()
