@@ -351,6 +351,13 @@ def test_a_file_of_several_sessions_is_kept_whole_and_once(tmp_path: Path) -> No
     assert read_session(f"{kept[0].path}#s1").steps == 1
 
 
+def test_a_folder_that_cannot_be_written_is_what_the_error_says(tmp_path: Path) -> None:
+    session = read_session(write(tmp_path, [user("a"), assistant("b")]))
+    (tmp_path / "file").touch()
+    with pytest.raises(SessionError, match="cannot be written: not a directory"):
+        keep_session(session, tmp_path / "file" / "kept")
+
+
 def test_an_archive_may_be_named_by_a_way_that_goes_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,17 @@ def test_a_typed_message_counts_once_and_injected_blocks_are_the_clients(tmp_pat
     assert (session.prompts, session.steps, session.row_turns) == (1, 1, 4)
     assert counts(session)["typed message, said again"] == 1
     assert counts(session)["said again in an event"] == 1
+
+
+@pytest.mark.parametrize("damage", ["glued", "behind NUL bytes"])
+def test_a_damaged_line_with_the_only_event_counts_no_prompt_twice(
+    tmp_path: Path, damage: str
+) -> None:
+    lines = [json.dumps(each) for each in (meta(), *typed("go"), *answer("Done."))]
+    before_the_event = "" if damage == "glued" else "\n" + "\0" * 100
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("\n".join(lines[:2]) + before_the_event + "\n".join(lines[2:]) + "\n")
+    assert read_session(path).prompts == 1
 
 
 def test_the_event_may_come_first(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import tracemalloc
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,27 @@ def path(tmp_path: Path) -> Path:
     as_database(tmp_path, child, id="ses_sub", parentID="ses_old", time=at(3000))
     as_database(tmp_path, [user("New."), assistant("Newer.")], id="ses_new", time=at(2000))
     return as_database(tmp_path, [], id="ses_empty", time=at(4000))
+
+
+def test_columns_that_nobody_asks_for_are_not_made(path: Path) -> None:
+    """A column can be computed and as long as a gigabyte; the file stays at a few kB."""
+    with closing(sqlite3.connect(path)) as database:
+        big = "big TEXT GENERATED ALWAYS AS (hex(zeroblob(400000000))) VIRTUAL"
+        database.execute(f"ALTER TABLE session ADD COLUMN {big}")
+    tracemalloc.start()
+    assert read_session(f"{path}#ses_old").prompts == 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000_000
+
+
+def test_a_value_too_long_for_memory_is_refused(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("ALTER TABLE message RENAME COLUMN data TO kept")
+        big = "data TEXT GENERATED ALWAYS AS (hex(zeroblob(400000000))) VIRTUAL"
+        database.execute(f"ALTER TABLE message ADD COLUMN {big}")
+    with pytest.raises(SessionError, match="too big"):
+        read_session(f"{path}#ses_old")
 
 
 def test_members_are_the_sessions_newest_first_without_sub_agents(path: Path) -> None:

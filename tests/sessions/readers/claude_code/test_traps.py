@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from codecs import BOM_UTF8
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Speaker, read_session
-from sessions.claude_code_lines import assistant, call, line, record, result, user, write
+from sessions.claude_code_lines import (
+    assistant,
+    call,
+    chained,
+    line,
+    queue,
+    record,
+    result,
+    user,
+    write,
+)
 from sessions.looking import counts, texts
 from timing import takes_less_than
 
@@ -224,6 +236,34 @@ def test_the_same_words_are_a_copy_only_where_that_is_certain(read, changed) -> 
     assert read(*resumed(**changed)).prompts == 6
 
 
+def test_a_copy_below_a_copied_notice_is_still_a_copy(read) -> None:
+    """Typed prompts often hang below progress or a notice, which a resume copies too."""
+
+    def told(session: str) -> list[dict[str, Any]]:
+        progress = record("progress", data={"type": "hook_progress"})
+        records = chained([user("q1"), assistant("r1", id="m1"), progress, user("q2")])
+        for at, each in enumerate(records):
+            each |= {"sessionId": session, "uuid": f"{session}-{at}"}
+            each |= {"parentUuid": f"{session}-{at - 1}" if at else None}
+            each |= {"timestamp": f"2025-01-01T00:00:0{at}.000Z"}
+        return records
+
+    session = read(*told("one"), *told("two"), assistant("r2", parentUuid="two-3"))
+    assert texts(session) == ["q1", "r1", "q2", "r2"]
+    assert session.prompts == 2
+
+
+def test_a_queued_message_that_is_written_again_is_one(read) -> None:
+    """The client gives its queue operations no id; the time and the words tell."""
+    queued = [queue("enqueue", "stop"), queue("remove")]
+    for each in queued:
+        each["timestamp"] = "2025-01-01T00:00:01.000Z"
+    session = read(user("go"), *queued, *queued, assistant("ok"))
+    assert texts(session) == ["go", "stop", "ok"]
+    later = [{**queued[0], "timestamp": "2025-01-01T00:00:02.000Z"}, queued[1]]
+    assert read(user("go"), *queued, *later, assistant("ok")).prompts == 3
+
+
 def test_only_messages_without_a_tool_call_are_final(read) -> None:
     session = read(
         user("a"),
@@ -425,6 +465,7 @@ def test_a_result_with_bytes_that_are_no_text_is_shown_with_marks_for_them(read)
     [
         pytest.param(b'{"type":"a","b":[' * 900 + b"1," * 200_000, id="nested beginnings"),
         pytest.param(b"{}" * 200_000, id="glued objects"),
+        pytest.param(b"\0{" * 200_000, id="beginnings behind NUL bytes"),
     ],
 )
 def test_a_long_broken_line_costs_no_more_than_its_length(read, tail: bytes) -> None:
@@ -432,6 +473,37 @@ def test_a_long_broken_line_costs_no_more_than_its_length(read, tail: bytes) -> 
     with takes_less_than(6):
         session = read(user("go"), assistant("ok"), tail + b"\n")
     assert session.prompts == 1
+
+
+def test_of_a_broken_line_of_very_many_records_the_first_are_saved(
+    monkeypatch: pytest.MonkeyPatch, read
+) -> None:
+    monkeypatch.setattr("contextecho.sessions.building.jsontext._MOST_SAVED", 3)
+    glued = [line(user(str(number))).rstrip() for number in range(9)]
+    for between in (b"", b"\0"):
+        session = read(between.join(glued) + b"\n", assistant("ok"))
+        assert texts(session) == ["0", "1", "2", "ok"]
+        assert counts(session) == {"broken line, records saved": 1}
+
+
+def test_a_blank_line_costs_next_to_nothing(read) -> None:
+    """15 microseconds each when it was tried as JSON like any other line, twice."""
+
+    def calls(lines: bytes) -> int:
+        seen = 0
+
+        def count(*_: object) -> None:
+            nonlocal seen
+            seen += 1
+
+        sys.setprofile(count)
+        try:
+            read(user("go"), lines, assistant("ok"))
+        finally:
+            sys.setprofile(None)
+        return seen
+
+    assert 3 * calls(b"\n" * 1_000) < calls(b"x\n" * 1_000)
 
 
 def test_records_glued_behind_letters_of_several_bytes_are_found_by_their_bytes(read) -> None:

@@ -23,7 +23,13 @@ from contextecho.errors import SessionError
 from contextecho.sessions.building.conversation import Conversation, Piece
 from contextecho.sessions.building.joined import JoinedSource
 from contextecho.sessions.building.jsontext import decode_json
-from contextecho.sessions.building.placed import Placed, PlacedSource, placed_lines
+from contextecho.sessions.building.placed import (
+    Placed,
+    PlacedSource,
+    placed_lines,
+    salvaged,
+)
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session, SessionFile
 from contextecho.sessions.readers.codex.assembly import Assembly
 from contextecho.sessions.readers.codex.chain import Part, chain_of
@@ -123,10 +129,23 @@ def _events_tell(part: Part) -> bool:
             place += len(line)
             if place > part.end:
                 return False
-            if any(mark in line for mark in _TYPED):
-                record = decode_record(line)
-                if not isinstance(record, Record) or record.type != "event_msg":
-                    continue
-                if record.payload is not None and typed_text(record.payload) is not None:
-                    return True
+            if any(mark in line for mark in _TYPED) and any(map(_says_typed, _records(line))):
+                return True
     return False
+
+
+def _records(line: bytes) -> Iterator[Any]:
+    """The record of a line, or those that can be saved of a broken one."""
+    value = decode_record(line)
+    if isinstance(value, Record):
+        yield value
+    else:
+        saved = salvaged(value, line, 1, 0, Tally(), is_record, FIRST_KEYS, decode_record)
+        yield from (placed.value for placed in saved)
+
+
+def _says_typed(record: Any) -> bool:
+    """Whether this is the event of a typed message."""
+    if not isinstance(record, Record) or record.type != "event_msg":
+        return False
+    return record.payload is not None and typed_text(record.payload) is not None
