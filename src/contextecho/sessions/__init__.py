@@ -102,12 +102,7 @@ if TYPE_CHECKING:
     from contextecho.sessions.finding.summarising import times_of
     from contextecho.sessions.finding.summary import Summary
     from contextecho.sessions.finding.walking import Candidate, Walk, walk
-    from contextecho.sessions.keeping.keep import (
-        Kept,
-        default_folder,
-        keep_session,
-        sessions_to_keep,
-    )
+    from contextecho.sessions.keeping.keep import Kept, keep_session, sessions_to_keep
     from contextecho.sessions.language import load_languages
     from contextecho.sessions.model import (
         Compaction,
@@ -123,6 +118,7 @@ if TYPE_CHECKING:
         Speaker,
         Turn,
     )
+    from contextecho.sessions.packing.archive import default_folder
     from contextecho.sessions.packing.packed import is_packed
     from contextecho.sessions.reading import read_session
 else:
@@ -151,7 +147,7 @@ else:
         "finding.summarising": ("times_of",),
         "finding.summary": ("Summary",),
         "finding.walking": ("Candidate", "Walk", "walk"),
-        "keeping.keep": ("Kept", "default_folder", "keep_session", "sessions_to_keep"),
+        "keeping.keep": ("Kept", "keep_session", "sessions_to_keep"),
         "language": ("load_languages",),
         "model": (
             "Compaction",
@@ -167,6 +163,7 @@ else:
             "Speaker",
             "Turn",
         ),
+        "packing.archive": ("default_folder",),
         "packing.packed": ("is_packed",),
         "reading": ("read_session",),
     }

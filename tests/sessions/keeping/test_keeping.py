@@ -319,6 +319,30 @@ def test_the_default_folder_is_the_users_data_folder(
     assert list((tmp_path / "data/contextecho/sessions/claude-code/s1").glob("*/session.jsonl.zst"))
 
 
+def test_what_was_kept_is_found_when_the_client_has_deleted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    projects = tmp_path / ".claude/projects/p"
+    projects.mkdir(parents=True)
+    named = {"sessionId": "0123456789ab"}
+    path = write(projects, [user("a", **named), assistant("b", **named)])
+    run(capsys, path)
+    for there in (True, False):
+        main(["sessions", "list", "--json"])
+        document = json.loads(capsys.readouterr().out)
+        assert (document["found"], document["copies"]) == (1, int(there))
+        is_original = document["sessions"][0]["path"] == str(path)
+        assert is_original == there
+        main(["sessions", "show", document["sessions"][0]["id"][:8], "--json"])
+        assert json.loads(capsys.readouterr().out)["prompts"] == 1
+        if there:
+            path.unlink()
+
+
 def test_what_is_kept_already_or_is_no_session_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ from contextecho.sessions.finding.index import Entry, Index
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.finding.walking import Candidate, walk
+from contextecho.sessions.packing.archive import default_folder
 
 DEFAULT_RETENTION_DAYS: Final = 30
 
@@ -96,7 +97,7 @@ def survey(
     processes: int | None = 1,
     on_reading: Callable[[int, int], None] = lambda files, size: None,
 ) -> Survey:
-    """What is below `roots` (default: where this machine's clients keep sessions).
+    """What is below `roots` (default: where clients keep sessions, and where we do).
 
     A file that has not changed since it was last looked at is not read again; the
     others are read, over `processes` (None: one a core), and `on_reading` is told how
@@ -184,7 +185,12 @@ def retention_warning(env: Mapping[str, str] = os.environ, home: Path | None = N
 
 
 def _holding(env: Mapping[str, str]) -> list[Path]:
-    return [place for root in find_roots(env) for place in root.holds]
+    """Where sessions are: the clients' places, and what was kept of them on this machine.
+
+    A kept session is a copy as long as the client has it, and all there is after that.
+    """
+    kept = [default_folder()] if env is os.environ else []
+    return [place for root in find_roots(env) for place in root.holds] + kept
 
 
 def _summaries(

@@ -62,13 +62,6 @@ class Kept(Struct, frozen=True):
     already: bool  # the same content was there before
 
 
-def default_folder() -> Path:
-    """Where sessions are kept unless another folder is named."""
-    from platformdirs import user_data_path
-
-    return user_data_path("contextecho", appauthor=False) / "sessions"
-
-
 def sessions_to_keep(name: Path) -> Iterator[Session | SessionError]:
     """The session that a name means; of a file that holds several, what keeps them all.
 

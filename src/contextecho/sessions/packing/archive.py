@@ -45,6 +45,13 @@ class Manifest(Struct, frozen=True, kw_only=True):
     files: Annotated[tuple[KeptFile, ...], Meta(min_length=1)]
 
 
+def default_folder() -> Path:
+    """Where sessions are kept unless another folder is named."""
+    from platformdirs import user_data_path
+
+    return user_data_path("contextecho", appauthor=False) / "sessions"
+
+
 def manifest_in(folder: Path) -> Manifest | None:
     """The manifest in this folder; `None` where there is none of ours."""
     path = folder / MANIFEST
