@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from contextecho.models.keys import place_of_key
 from contextecho.models.model import (
     Allowance,
     Answer,
@@ -87,6 +88,7 @@ __all__ = [
     "notes_of",
     "open_local_counter",
     "open_model",
+    "place_of_key",
     "provider_ids",
     "same_model",
     "serving_of",

@@ -72,11 +72,15 @@ class Endpoint:
         self._limits = limits
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, body: bytes) -> Exchange | Failed | Refusal:
-        """Send one body, once."""
+    async def post(
+        self, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> Exchange | Failed | Refusal:
+        """Send one body, once, with `headers` besides those of every call."""
         started = time.perf_counter()
         try:
-            async with self._open().post(self._url, data=body, allow_redirects=False) as response:
+            async with self._open().post(
+                self._url, data=body, headers=headers, allow_redirects=False
+            ) as response:
                 data = await _read(response)
                 if data is None:
                     return Failed(kind=FailureKind.NOT_JSON, message=_TOO_LONG)

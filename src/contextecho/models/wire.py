@@ -44,7 +44,7 @@ class WireModel(Model, Generic[Head]):
 
     async def answer(self, request: Request) -> Reply:
         """Ask once."""
-        exchange = await self._endpoint.post(self.body(request))
+        exchange = await self._endpoint.post(self.body(request), self._routing(request.context))
         if not isinstance(exchange, Exchange):
             return exchange
         try:
@@ -71,6 +71,11 @@ class WireModel(Model, Generic[Head]):
         """A 200 answer as a reply."""
         raise NotImplementedError
 
+    def _routing(self, context: Context) -> dict[str, str]:
+        """The header that leads requests on one prefix to one cache."""
+        name = self._quirks.cache_key_header
+        return {} if name is None else {name: cache_key(context)}
+
     def _schema(self, request: Request) -> Mapping[str, Any] | None:
         """The schema of the answer, where the provider holds the model to it."""
         return request.schema if self._quirks.answer_schema else None
@@ -80,6 +85,17 @@ class WireModel(Model, Generic[Head]):
         given = {"temperature": decoding.temperature, "top_p": decoding.top_p}
         wanted = given if self._quirks.sampling else {}
         return {name: value for name, value in wanted.items() if value is not None}
+
+
+def cache_key(context: Context) -> str:
+    """What requests on one prefix have in common, for a provider that asks for it."""
+    return context.sha256[:32]
+
+
+def cache_mark(quirks: Quirks) -> dict[str, Any]:
+    """Anthropic's mark of where a cached prefix ends, as a field of the block that ends it."""
+    lifetime = {"ttl": quirks.cache_ttl} if quirks.cache_ttl else {}
+    return {"cache_control": {"type": "ephemeral", **lifetime}}
 
 
 def _without(secrets: Sequence[str], reply: Reply) -> Reply:
