@@ -12,6 +12,7 @@ from contextecho.models.keys import place_of_key
 from contextecho.models.model import (
     Allowance,
     Answer,
+    Caching,
     Failed,
     FailureKind,
     Model,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Allowance",
     "Answer",
+    "Caching",
     "Failed",
     "FailureKind",
     "LocalModel",

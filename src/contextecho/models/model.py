@@ -106,6 +106,17 @@ class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
 Reply = Answer | Refusal | Truncated | Failed
 
 
+class Caching(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider's prompt cache needs, and how long it keeps a prefix.
+
+    Where a provider does not say how long, the shortest time that any says is assumed: then a
+    prefix is at worst warmed once too often, which costs the wait for one call.
+    """
+
+    calls: int = 1  # answers that must have begun before a prefix is read from the cache
+    life: float = 300.0  # seconds without use after which it may be gone
+
+
 class Model(Protocol):
     """A target or a judge. Used as an async context manager by the engine."""
 
@@ -113,6 +124,7 @@ class Model(Protocol):
     free: bool  # costs no money (local, simulated, recorded)
     max_concurrency: int | None  # calls at a time; None: as many as the provider bears
     notes: tuple[str, ...]  # what the user must know about how it is asked, one line each
+    caching: Caching = Caching()
 
     async def answer(self, request: Request) -> Reply:
         """Answer one request, once: no retries here, and no exception for a failed call."""

@@ -7,7 +7,9 @@ blotted out of messages, nowhere else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from contextecho.defaults import TIMEOUT
 from contextecho.errors import UsageError
@@ -43,6 +45,7 @@ def open_model(
     lookup: Lookup | None = None,
     simulated: Plan | None = None,
     timeout: float = TIMEOUT,
+    cache_ttl: Literal["5m", "1h"] | None = None,
 ) -> Model:
     """Open the model that a target names.
 
@@ -50,7 +53,8 @@ def open_model(
     variable `key_env` and extra `headers`); `local` and `local/PATH.gguf` start
     the embedded model; `simulated[/SETTINGS]` answers on the plan `simulated`;
     `simulated/judge` judges it. With `lookup`, replies are replayed under the
-    target's name. `timeout` is for one call, in seconds.
+    target's name. `timeout` is for one call, in seconds. `cache_ttl` is how long Anthropic
+    is to keep a prefix (its default is five minutes; an hour costs more to write).
 
     Raises UsageError for a name that cannot be resolved and ProviderError where
     a key or the embedded model is missing.
@@ -68,7 +72,7 @@ def open_model(
         return open_local(target, timeout=timeout)
     if kind == "simulated":
         return _open_simulated(target, simulated)
-    return _open_remote(target, base_url, key_env, headers or {}, timeout)
+    return _open_remote(target, base_url, key_env, headers or {}, timeout, cache_ttl)
 
 
 def _open_simulated(target: str, plan: Plan | None) -> Model:
@@ -87,6 +91,7 @@ def _open_remote(
     key_env: str | None,
     headers: Mapping[str, str],
     timeout: float,
+    cache_ttl: Literal["5m", "1h"] | None,
 ) -> Model:
     provider = find_provider(target)
     _, model = split_target(target)
@@ -96,6 +101,8 @@ def _open_remote(
         if not (name.isascii() and name.isprintable() and value.isprintable()):
             raise UsageError(f"the header {name!r} has characters that no header may have")
     quirks = provider.quirks_for(model)
+    if quirks.cache_marks == "anthropic":
+        quirks = msgspec.structs.replace(quirks, cache_ttl=cache_ttl)
     notes = _notes(target, provider, quirks)
     secrets = [key] if key and len(key) >= _SHORTEST_SECRET else []
     secrets += [value for name, value in headers.items() if _is_secret(name, value)]

@@ -11,12 +11,14 @@ import msgspec
 from contextecho.contexts import Context, Decoding, Request
 from contextecho.models.endpoint import Endpoint, Exchange
 from contextecho.models.failures import blot, foreign_answer
-from contextecho.models.model import Answer, Failed, FailureKind, Model, Reply
-from contextecho.models.prefixes import PrefixCache
+from contextecho.models.model import Answer, Caching, Failed, FailureKind, Model, Reply
+from contextecho.models.prefixes import PrefixCache, Rendered
 from contextecho.models.providers import Quirks
 from contextecho.untrusted import mend_halves
 
-Head = TypeVar("Head")
+_HOUR = 3600.0
+
+Head = TypeVar("Head", bound=Rendered)
 T = TypeVar("T")
 
 
@@ -37,6 +39,8 @@ class WireModel(Model, Generic[Head]):
         """`model` is the provider's own id of `target`."""
         self.id = target
         self.notes = notes
+        self.caching = _caching(quirks)
+        self.cached_count = quirks.cache_counts
         self._model = model
         self._endpoint = endpoint
         self._quirks = quirks
@@ -85,6 +89,14 @@ class WireModel(Model, Generic[Head]):
         given = {"temperature": decoding.temperature, "top_p": decoding.top_p}
         wanted = given if self._quirks.sampling else {}
         return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _caching(quirks: Quirks) -> Caching:
+    """What the engine must know of the provider's cache."""
+    life = _HOUR if quirks.cache_ttl == "1h" else quirks.cache_life
+    if life is None:
+        return Caching(calls=quirks.cache_calls)
+    return Caching(calls=quirks.cache_calls, life=life)
 
 
 def cache_key(context: Context) -> str:
