@@ -84,11 +84,12 @@ class Endpoint:
                 data = await _read(response)
                 if data is None:
                     return Failed(kind=FailureKind.NOT_JSON, message=_TOO_LONG)
-                allowance = read_allowance(response.headers, self._limits)
                 if response.ok and response.status < 300:
+                    allowance = read_allowance(response.headers, self._limits)
                     return Exchange(data, time.perf_counter() - started, allowance)
-                failure = read_failure(response.status, response.headers, data, self.secrets)
-                return msgspec.structs.replace(failure, allowance=allowance)
+                return read_failure(
+                    response.status, response.headers, data, self.secrets, self._limits
+                )
         except (aiohttp.ClientError, OSError, UnicodeError) as error:
             kind, what = _what_broke(error, self._timeout, self._tls)
             return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))

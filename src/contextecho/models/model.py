@@ -86,11 +86,12 @@ class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
     message: str
     status: int | None = None
     retry_after: float | None = None
+    final: bool = False  # the provider says that asking again cannot help; it is not stored
 
     @property
     def retryable(self) -> bool:
         """Whether asking again may help."""
-        return self.kind in (
+        return not self.final and self.kind in (
             FailureKind.EMPTY,
             FailureKind.RATE_LIMIT,
             FailureKind.SERVER,
