@@ -15,7 +15,7 @@ import argparse
 import asyncio
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
@@ -70,6 +70,7 @@ class FakeProvider:
         faults: Iterable[Fault | None] = (),
         always: Fault | None = None,
         raw: tuple[int, bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
         text: str | Callable[[dict[str, Any]], str] = "A plain answer.",
         latency: float = 0.0,
         retry_after: str = "0",
@@ -79,7 +80,8 @@ class FakeProvider:
     ) -> None:
         """`faults` befall the first requests in turn, `always` all later ones.
 
-        `raw`, a status and a body, answers every request as it stands.
+        `raw`, a status and a body, answers every request as it stands. All answers, and
+        errors too, carry the `headers`.
 
         More than `limit` requests at a time get a 429. Without `record` bodies
         are neither kept nor checked, which is what a benchmark wants.
@@ -87,6 +89,7 @@ class FakeProvider:
         self._faults = list(faults)
         self._always = always
         self._raw = raw
+        self._headers = dict(headers or {})
         self._text = text
         self._latency = latency
         self._retry_after = retry_after
@@ -96,6 +99,7 @@ class FakeProvider:
         self.bodies: list[dict[str, Any]] = []
         self.raw: list[bytes] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []  # with their query
         self.broken_rules: list[str] = []
         self.calls = 0
         self.answered = 0
@@ -110,6 +114,7 @@ class FakeProvider:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/openai/{address:.*}/chat/completions", self._chat)  # Azure's
         app.router.add_post("/v1/messages", self._messages)
         app.router.add_get("/log", self._log)
         app.router.add_get("/stats", self._stats)
@@ -165,6 +170,7 @@ class FakeProvider:
             if self._record:
                 self.raw.append(raw)
                 self.bodies.append(body)
+                self.paths.append(request.path_qs)
                 self.headers.append({k.lower(): v for k, v in request.headers.items()})
                 broken = rules(body)
                 self.broken_rules += broken
@@ -175,7 +181,10 @@ class FakeProvider:
             fault = self._faults.pop(0) if self._faults else self._always
             if self._limit is not None and self.in_flight > self._limit:
                 fault = Fault.RATE_LIMIT
-            return await self._respond(request, body, fault, answer)
+            response = await self._respond(request, body, fault, answer)
+            if not response.prepared:
+                response.headers.update(self._headers)
+            return response
         finally:
             self.in_flight -= 1
 

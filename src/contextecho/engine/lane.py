@@ -61,7 +61,7 @@ class Lane:
         self._tariff = Tariff(model, job.purse.budget.unit) if job.purse else None
         self._price: Price | None = find_price(model.id)
         self._pace = Pace(job.limits, model.max_concurrency)
-        self._agenda = Agenda(groups, job.limits.most_concurrency)
+        self._agenda = Agenda(groups, job.limits.most_concurrency, model.caching)
         self._flying: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._hold_until = 0.0  # a rate limit holds the whole lane
@@ -208,7 +208,7 @@ class Lane:
     def _succeeded(self, item: Item, reply: Reply) -> None:
         self._answered = True
         self._failures = 0
-        item.warmed()
+        item.warmed(self._loop.time())
         self._pace.succeeded(len(self._flying))
         self._job.tally.done += 1
         self._tell(item, reply)

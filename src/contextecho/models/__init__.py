@@ -8,8 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from contextecho.models.keys import place_of_key
 from contextecho.models.model import (
+    Allowance,
     Answer,
+    Caching,
     Failed,
     FailureKind,
     Model,
@@ -54,7 +57,9 @@ if TYPE_CHECKING:
     from contextecho.models.simulated import SimulatedJudge, SimulatedModel, SimulatedProcess
 
 __all__ = [
+    "Allowance",
     "Answer",
+    "Caching",
     "Failed",
     "FailureKind",
     "LocalModel",
@@ -85,6 +90,7 @@ __all__ = [
     "notes_of",
     "open_local_counter",
     "open_model",
+    "place_of_key",
     "provider_ids",
     "same_model",
     "serving_of",

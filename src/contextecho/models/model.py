@@ -29,6 +29,22 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: int | None = None
 
 
+class Allowance(msgspec.Struct, frozen=True, kw_only=True):
+    """What the provider still lets us do, as a reply's headers said; `None` where they did not.
+
+    Limits are per minute: a provider's limit for another span is not told here. `left` is
+    what remains until `reset`, which is in seconds after the reply. Of tokens it is the limit
+    that a long prefix meets first: input tokens where a provider counts them apart.
+    """
+
+    requests_limit: float | None = None
+    requests_left: float | None = None
+    requests_reset: float | None = None
+    tokens_limit: float | None = None
+    tokens_left: float | None = None
+    tokens_reset: float | None = None
+
+
 class FailureKind(StrEnum):
     """Why there is no answer."""
 
@@ -48,6 +64,7 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome"):
     usage: Usage | None = None
     served_model: str | None = None
     seconds: float = 0.0  # from sending to the last byte
+    allowance: Allowance | None = None  # of the moment; it is not stored
 
 
 class Answer(_Base, frozen=True, kw_only=True, tag="answer"):
@@ -69,11 +86,12 @@ class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
     message: str
     status: int | None = None
     retry_after: float | None = None
+    final: bool = False  # the provider says that asking again cannot help; it is not stored
 
     @property
     def retryable(self) -> bool:
         """Whether asking again may help."""
-        return self.kind in (
+        return not self.final and self.kind in (
             FailureKind.EMPTY,
             FailureKind.RATE_LIMIT,
             FailureKind.SERVER,
@@ -89,6 +107,17 @@ class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
 Reply = Answer | Refusal | Truncated | Failed
 
 
+class Caching(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider's prompt cache needs, and how long it keeps a prefix.
+
+    Where a provider does not say how long, the shortest time that any says is assumed: then a
+    prefix is at worst warmed once too often, which costs the wait for one call.
+    """
+
+    calls: int = 1  # answers that must have begun before a prefix is read from the cache
+    life: float = 300.0  # seconds without use after which it may be gone
+
+
 class Model(Protocol):
     """A target or a judge. Used as an async context manager by the engine."""
 
@@ -96,6 +125,7 @@ class Model(Protocol):
     free: bool  # costs no money (local, simulated, recorded)
     max_concurrency: int | None  # calls at a time; None: as many as the provider bears
     notes: tuple[str, ...]  # what the user must know about how it is asked, one line each
+    caching: Caching = Caching()
 
     async def answer(self, request: Request) -> Reply:
         """Answer one request, once: no retries here, and no exception for a failed call."""
