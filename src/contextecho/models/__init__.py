@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from contextecho.models.model import (
+    Allowance,
     Answer,
     Failed,
     FailureKind,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from contextecho.models.simulated import SimulatedJudge, SimulatedModel, SimulatedProcess
 
 __all__ = [
+    "Allowance",
     "Answer",
     "Failed",
     "FailureKind",

@@ -29,6 +29,22 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: int | None = None
 
 
+class Allowance(msgspec.Struct, frozen=True, kw_only=True):
+    """What the provider still lets us do, as a reply's headers said; `None` where they did not.
+
+    Limits are per minute: a provider's limit for another span is not told here. `left` is
+    what remains until `reset`, which is in seconds after the reply. Of tokens it is the limit
+    that a long prefix meets first: input tokens where a provider counts them apart.
+    """
+
+    requests_limit: float | None = None
+    requests_left: float | None = None
+    requests_reset: float | None = None
+    tokens_limit: float | None = None
+    tokens_left: float | None = None
+    tokens_reset: float | None = None
+
+
 class FailureKind(StrEnum):
     """Why there is no answer."""
 
@@ -48,6 +64,7 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="outcome"):
     usage: Usage | None = None
     served_model: str | None = None
     seconds: float = 0.0  # from sending to the last byte
+    allowance: Allowance | None = None  # of the moment; it is not stored
 
 
 class Answer(_Base, frozen=True, kw_only=True, tag="answer"):
