@@ -40,7 +40,8 @@ class Item:
     request: Request
     _group: _Group
     attempts: int = 0
-    worst: float | None = None  # what it may count against the budget; None: not asked yet
+    worst: float = 0.0  # set aside for it in the budget while it is out
+    is_new: bool = True  # not looked up in the store yet
 
     def warmed(self) -> None:
         """The provider has read the prefix: the rest of its group may follow."""

@@ -39,6 +39,8 @@ class _Head(msgspec.Struct, frozen=True):
 class AnthropicMessages(WireModel[_Head]):
     """A model behind Anthropic's messages endpoint."""
 
+    cached_count = False  # "cache_read_input_tokens do not count towards ITPM" (rate limits page)
+
     def body(self, request: Request) -> bytes:
         """The bytes that are sent for a request."""
         head = self._heads.head(request.context)
