@@ -79,7 +79,7 @@ class Lane:
         self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
         self._is_up = False  # it has answered a call of this invocation
         self._answered = False  # now or before
-        self._rejected = 0  # requests in a row that were found invalid
+        self._given_up = 0  # requests in a row
         self._looked_up = 0  # requests, in the store
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
@@ -246,7 +246,7 @@ class Lane:
 
     def _succeeded(self, item: Item, reply: Reply) -> None:
         self._answered = True
-        self._rejected = 0
+        self._given_up = 0
         item.warmed()
         self._account.bore()
         self._up()
@@ -261,11 +261,9 @@ class Lane:
             self._give_up(item, reply)
             self._stop(reply.message)
         elif reply.kind is FailureKind.BAD_REQUEST:
-            self._up()
             self._give_up(item, reply)
-            self._rejected += 1
-            if self._rejected >= (self._job.limits.patience if self._answered else 1):
-                self._stop(reply.message)
+            self._lose_patience(reply)
+            self._up()
         else:
             self._read_failure(item, reply, sent, now)
             self._again(item, reply, sent, now)
@@ -280,7 +278,7 @@ class Lane:
         """What a failure says about the target rather than about the request."""
         if reply.kind is FailureKind.EMPTY:
             self._up()
-        elif self._answered:  # before it has, the set-up is in doubt, and one request decides
+        elif self._is_up:
             self._count_failure(self._breaker.failed(item.request.key, sent.at, now), reply)
 
     def _count_failure(self, state: State, reply: Failed) -> None:
@@ -301,8 +299,16 @@ class Lane:
             self._agenda.retry(item, due)
             return
         self._give_up(item, reply)
-        if not self._answered and reply.kind is not FailureKind.EMPTY:
-            self._stop(reply.message)
+        if not self._is_up:
+            self._lose_patience(reply)
+
+    def _lose_patience(self, reply: Failed) -> None:
+        """Stop a target whose set-up is in doubt: after one request if it never answered any."""
+        self._given_up += 1
+        patience = self._job.limits.patience if self._answered else 1
+        if self._given_up >= patience:
+            in_a_row = f"{self._given_up} requests in a row failed, the last: "
+            self._stop((in_a_row if self._given_up > 1 else "") + reply.message)
 
     def _give_up(self, item: Item, reply: Failed) -> None:
         item.left_cold()
