@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
@@ -68,6 +68,7 @@ class FakeProvider:
         faults: Iterable[Fault | None] = (),
         always: Fault | None = None,
         raw: tuple[int, bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
         text: str | Callable[[dict[str, Any]], str] = "A plain answer.",
         latency: float = 0.0,
         retry_after: str = "0",
@@ -77,7 +78,8 @@ class FakeProvider:
     ) -> None:
         """`faults` befall the first requests in turn, `always` all later ones.
 
-        `raw`, a status and a body, answers every request as it stands.
+        `raw`, a status and a body, answers every request as it stands. All answers, and
+        errors too, carry the `headers`.
 
         More than `limit` requests at a time get a 429. Without `record` bodies
         are neither kept nor checked, which is what a benchmark wants.
@@ -85,6 +87,7 @@ class FakeProvider:
         self._faults = list(faults)
         self._always = always
         self._raw = raw
+        self._headers = dict(headers or {})
         self._text = text
         self._latency = latency
         self._retry_after = retry_after
@@ -170,7 +173,10 @@ class FakeProvider:
             fault = self._faults.pop(0) if self._faults else self._always
             if self._limit is not None and self._in_flight > self._limit:
                 fault = Fault.RATE_LIMIT
-            return await self._respond(request, body, fault, answer)
+            response = await self._respond(request, body, fault, answer)
+            if not response.prepared:
+                response.headers.update(self._headers)
+            return response
         finally:
             self._in_flight -= 1
 

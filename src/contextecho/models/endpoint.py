@@ -17,8 +17,9 @@ import msgspec
 
 from contextecho import __version__
 from contextecho.errors import UsageError
+from contextecho.models.allowance import NO_LIMITS, LimitHeaders, read_allowance
 from contextecho.models.failures import clean, read_failure
-from contextecho.models.model import Failed, FailureKind, Refusal
+from contextecho.models.model import Allowance, Failed, FailureKind, Refusal
 
 # What OpenSSL calls an answer that is not TLS at all.
 _PLAIN = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
@@ -30,19 +31,28 @@ _TOO_LONG = f"the server answered with more than {_LONGEST >> 20} MB"
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """A successful answer: its bytes, and the seconds from sending to the last byte."""
+    """A successful answer: its bytes, the seconds from sending to the last byte, what is left."""
 
     body: bytes
     seconds: float
+    allowance: Allowance | None = None
 
 
 class Endpoint:
     """A URL with its headers, its secrets and one connection pool."""
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], secrets: Sequence[str], timeout: float
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        secrets: Sequence[str],
+        timeout: float,
+        limits: LimitHeaders = NO_LIMITS,
     ) -> None:
-        """`secrets` are blotted out of every message; `timeout` is for a whole call, in seconds."""
+        """`secrets` are blotted out of every message; `timeout` is for a whole call, in seconds.
+
+        `limits` are the headers in which the server tells what it still allows.
+        """
         self.host = _host_of(url)
         if "@" in urlsplit(url).netloc and "authorization" in map(str.lower, headers):
             raise UsageError(
@@ -59,6 +69,7 @@ class Endpoint:
             **headers,
         }
         self._timeout = timeout
+        self._limits = limits
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: bytes) -> Exchange | Failed | Refusal:
@@ -69,9 +80,11 @@ class Endpoint:
                 data = await _read(response)
                 if data is None:
                     return Failed(kind=FailureKind.NOT_JSON, message=_TOO_LONG)
+                allowance = read_allowance(response.headers, self._limits)
                 if response.ok and response.status < 300:
-                    return Exchange(data, time.perf_counter() - started)
-                return read_failure(response.status, response.headers, data, self.secrets)
+                    return Exchange(data, time.perf_counter() - started, allowance)
+                failure = read_failure(response.status, response.headers, data, self.secrets)
+                return msgspec.structs.replace(failure, allowance=allowance)
         except (aiohttp.ClientError, OSError, UnicodeError) as error:
             kind, what = _what_broke(error, self._timeout, self._tls)
             return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))

@@ -110,7 +110,8 @@ def _open_remote(
     from contextecho.models.endpoint import Endpoint
 
     path = "messages" if provider.wire == "anthropic" else "chat/completions"
-    endpoint = Endpoint(f"{address.rstrip('/')}/{path}", endpoint_headers, secrets, timeout)
+    url = f"{address.rstrip('/')}/{path}"
+    endpoint = Endpoint(url, endpoint_headers, secrets, timeout, provider.limits)
     return _adapter(provider)(target, model, endpoint, quirks, notes)
 
 

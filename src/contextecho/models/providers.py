@@ -17,6 +17,7 @@ import msgspec
 
 from contextecho.bundled import read_bundled
 from contextecho.errors import UsageError
+from contextecho.models.allowance import NO_LIMITS, LimitHeaders
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +42,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     wire: Literal["openai", "anthropic"]
     base_url: str | None  # what stands before `/chat/completions` or `/messages`
     key_env: tuple[str, ...] = ()  # variables that may hold the key, the first set one counts
+    limits: LimitHeaders = NO_LIMITS  # the headers that say what is still allowed
     quirks: Quirks = Quirks()
     models: Mapping[str, Mapping[str, str | bool | None]] = {}
     tools: bool = True  # tool calls and results can be shown natively
@@ -64,6 +66,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True):
     providers: Mapping[str, Mapping[str, object]]
+    limits: LimitHeaders  # of a provider that is not in the table: the names most servers use
     bridge: str
     targets: tuple[Target, ...]
 
@@ -109,7 +112,13 @@ def find_provider(target: str) -> Provider:
     if entry is None:
         variable = re.sub(r"\W+", "_", name).upper() + "_API_KEY"
         return Provider(
-            id=name, name=name, wire="openai", base_url=None, key_env=(variable,), known=False
+            id=name,
+            name=name,
+            wire="openai",
+            base_url=None,
+            key_env=(variable,),
+            limits=_table().limits,
+            known=False,
         )
     return msgspec.convert({"id": name, **entry}, Provider)
 

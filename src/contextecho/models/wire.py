@@ -50,7 +50,9 @@ class WireModel(Model, Generic[Head]):
         try:
             reply = self._read(exchange)
         except Exception:  # whatever a server wrote: one odd answer ends no run
-            return foreign_answer(exchange.body, "an answer that can be read", exchange.seconds)
+            reply = foreign_answer(exchange.body, "an answer that can be read", exchange.seconds)
+        if exchange.allowance is not None:
+            reply = msgspec.structs.replace(reply, allowance=exchange.allowance)
         return _without(self._endpoint.secrets, reply)
 
     async def close(self) -> None:

@@ -1,0 +1,82 @@
+"""What a provider lets us do in this minute, as the headers of its replies say.
+
+The one thing to know: header names are data (`LimitHeaders`, one set a provider), and
+their values come in four forms that cannot be mistaken for each other: a plain number
+of seconds, a Go duration (`6m0s`), an RFC 3339 time, and a Unix time in seconds or
+milliseconds. What is none of them, or negative, was not said.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from contextecho.models.model import Allowance
+
+_NUMBER = re.compile(r"\d{1,18}(\.\d{1,9})?", re.ASCII)
+_DURATION = re.compile(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ns|us|µs|ms|h|m|s))+", re.ASCII)
+_PART = re.compile(r"([\d.]+)([a-zµ]+)", re.ASCII)
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+# No provider's window is three years long, so a greater number is a Unix time.
+_UNIX_SECONDS = 1e8
+_UNIX_MILLISECONDS = 1e11
+
+
+class LimitHeaders(msgspec.Struct, frozen=True, kw_only=True):
+    """In which header a provider says each field of an `Allowance`; None: in none."""
+
+    requests_limit: str | None = None
+    requests_left: str | None = None
+    requests_reset: str | None = None
+    tokens_limit: str | None = None
+    tokens_left: str | None = None
+    tokens_reset: str | None = None
+
+
+NO_LIMITS = LimitHeaders()  # of a server that tells nothing
+_FIELDS = LimitHeaders.__struct_fields__
+
+
+def read_allowance(
+    headers: Mapping[str, str], names: LimitHeaders, now: float | None = None
+) -> Allowance | None:
+    """The allowance that the headers tell; None where they tell nothing.
+
+    `headers` are looked up by lower-case name; `now` is a Unix time, the clock's if None.
+    """
+    moment = time.time() if now is None else now
+    told: dict[str, float] = {}
+    for field in _FIELDS:
+        name = getattr(names, field)
+        said = headers.get(name) if name is not None else None
+        if said is None:
+            continue
+        value = _wait(said.strip(), moment) if field.endswith("_reset") else _number(said.strip())
+        if value is not None:
+            told[field] = value
+    return Allowance(**told) if told else None
+
+
+def _number(said: str) -> float | None:
+    return float(said) if _NUMBER.fullmatch(said) else None
+
+
+def _wait(said: str, now: float) -> float | None:
+    """Seconds from `now` until the time that was said."""
+    number = _number(said)
+    if number is not None:
+        if number >= _UNIX_MILLISECONDS:
+            return max(0.0, number / 1000 - now)
+        return max(0.0, number - now) if number >= _UNIX_SECONDS else number
+    if _DURATION.fullmatch(said):
+        return math.fsum(float(size) * _SECONDS[unit] for size, unit in _PART.findall(said))
+    try:
+        moment = datetime.fromisoformat(said)
+        return None if moment.tzinfo is None else max(0.0, moment.timestamp() - now)
+    except (ValueError, OverflowError, OSError):
+        return None
