@@ -9,7 +9,7 @@ MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench fuzz parsers docs lock clean
+.PHONY: help demo test test-all check bench drill fuzz parsers docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ check: $(VENV)/.dev ## format, lint, types, and the contract of the rooms
 bench: $(VENV)/.dev ## speed and memory, each against a named peer, printed as ratios
 	$(RUN) local install
 	$(BIN)/python -m benchmarks
+
+drill: $(VENV)/.dev ## 20,000 calls to a provider on its worst day, killed ten times: is every reply there?
+	$(BIN)/python benchmarks/drill.py
 
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) atheris==3.0.0

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from e2e.serving import serving
 
 from e2e.refusing import SHORT, refused
-from e2e.serving import serving
 from e2e.terminal import Done, Terminal
 from servers.fake import FakeProvider, Fault
 

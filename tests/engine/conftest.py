@@ -11,7 +11,7 @@ from contextecho.studies import Plan
 from engine.models import ScriptedModel
 from store.plans import make_plan
 
-QUICK = Limits(first_delay=0.01, longest_delay=0.05)
+QUICK = Limits(first_delay=0.01, longest_delay=0.05, first_pause=0.01)
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ FATES = st.sampled_from(
     fates=st.lists(FATES, min_size=1, max_size=30),
     concurrency=st.integers(1, 6),
     attempts=st.integers(1, 4),
-    budget=st.none() | st.integers(400, 4_000),
+    budget=st.none() | st.integers(1_000, 8_000),
 )
 def test_whatever_happens_it_ends_and_every_request_is_accounted_for(
     fates, concurrency, attempts, budget
@@ -149,6 +149,8 @@ def test_whatever_happens_it_ends_and_every_request_is_accounted_for(
         attempts=attempts,
         first_delay=0.001,
         longest_delay=0.003,
+        first_pause=0.001,
+        trials=4,
         concurrency=concurrency,
         most_concurrency=6,
         patience=3,

@@ -13,15 +13,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Self
 
 from aiohttp import web
 
 from servers.rules import anthropic_faults, openai_faults
+from servers.weather import weather
 
 
 class Fault(StrEnum):
@@ -43,8 +47,14 @@ class Fault(StrEnum):
     REASONING_ONLY = "reasoning_only"  # only hidden thinking
     REFUSAL = "refusal"
     LENGTH = "length"  # the output budget ran out
-    SLOW = "slow"  # answers after an hour
+    SLOW = "slow"  # answers too late: after an hour
+    TRICKLE = "trickle"  # answers a few bytes at a time
     CUT = "cut"  # the connection ends within the body
+    RESET = "reset"  # the connection ends before the first byte
+    HALF = "half"  # 200, half of the answer's JSON
+    MALFORMED = "malformed"  # 200, no JSON, and called JSON
+    WRONG_TYPE = "wrong_type"  # the answer, called a web page
+    TWICE = "twice"  # the answer, and once more behind it
 
 
 _STATUS = {
@@ -57,6 +67,24 @@ _STATUS = {
     Fault.CONTENT_FILTER: (400, "content_filter"),
     Fault.NO_CREDIT: (429, "insufficient_quota"),
 }
+PASSING = (
+    Fault.RATE_LIMIT,
+    Fault.OVERLOADED,
+    Fault.SERVER_ERROR,
+    Fault.HTML,
+    Fault.WRONG_JSON,
+    Fault.ERROR_IN_200,
+    Fault.EMPTY,
+    Fault.SLOW,
+    Fault.TRICKLE,
+    Fault.CUT,
+    Fault.RESET,
+    Fault.HALF,
+    Fault.MALFORMED,
+    Fault.WRONG_TYPE,
+    Fault.TWICE,
+)
+STORMS = (Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.SERVER_ERROR, Fault.RESET)
 CHARACTERS_PER_TOKEN = 4
 NOWHERE = "http://127.0.0.1:9/v1"  # the discard port: nothing listens there
 
@@ -73,6 +101,7 @@ class FakeProvider:
         headers: Mapping[str, str] | None = None,
         text: str | Callable[[dict[str, Any]], str] = "A plain answer.",
         latency: float = 0.0,
+        late: float = 3600.0,
         retry_after: str = "0",
         limit: int | None = None,
         record: bool = True,
@@ -83,15 +112,17 @@ class FakeProvider:
         `raw`, a status and a body, answers every request as it stands. All answers, and
         errors too, carry the `headers`.
 
-        More than `limit` requests at a time get a 429. Without `record` bodies
-        are neither kept nor checked, which is what a benchmark wants.
+        `late` is when a slow answer comes, in seconds. More than `limit` requests at
+        a time get a 429. Without `record` bodies are neither kept nor checked, which
+        is what a benchmark wants.
         """
-        self._faults = list(faults)
+        self._faults = iter(faults)
         self._always = always
         self._raw = raw
         self._headers = dict(headers or {})
         self._text = text
         self._latency = latency
+        self._late = late
         self._retry_after = retry_after
         self._limit = limit
         self._record = record
@@ -102,6 +133,7 @@ class FakeProvider:
         self.paths: list[str] = []  # with their query
         self.broken_rules: list[str] = []
         self.calls = 0
+        self.faults: Counter[str] = Counter()
         self.answered = 0
         self.in_flight = 0
         self.most_in_flight = 0
@@ -132,7 +164,7 @@ class FakeProvider:
         await self._runner.cleanup()
 
     @property
-    def stats(self) -> dict[str, int]:
+    def stats(self) -> dict[str, Any]:
         """Counts so far: all calls, answers sent, tokens billed."""
         return {
             "calls": self.calls,
@@ -141,6 +173,7 @@ class FakeProvider:
             "billed_input": self.billed_input,
             "billed_output": self.billed_output,
             "broken_rules": len(self.broken_rules),
+            "faults": self.faults,
         }
 
     async def _stats(self, _: web.Request) -> web.Response:
@@ -178,9 +211,11 @@ class FakeProvider:
                     return self._error(Fault.BAD_REQUEST, "; ".join(broken))
             if self._latency:
                 await asyncio.sleep(self._latency)
-            fault = self._faults.pop(0) if self._faults else self._always
+            fault = next(self._faults, self._always)
             if self._limit is not None and self.in_flight > self._limit:
                 fault = Fault.RATE_LIMIT
+            if fault is not None:
+                self.faults[fault] += 1
             response = await self._respond(request, body, fault, answer)
             if not response.prepared:
                 response.headers.update(self._headers)
@@ -212,15 +247,31 @@ class FakeProvider:
         if fault is Fault.ERROR_IN_200:
             return web.json_response({"error": {"code": 429, "message": "upstream is busy"}})
         if fault is Fault.SLOW:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(self._late)
         if fault is Fault.CUT:
             return await self._cut(request)
         while self.answered >= self.most_answers:
             await asyncio.sleep(0.005)
+        if fault is Fault.RESET:
+            return self._abort(request)
         text = self._text if isinstance(self._text, str) else self._text(body)
-        reply = answer(body, text, fault, self._bill(body, text))
+        reply = json.dumps(answer(body, text, fault, self._bill(body, text))).encode()
+        if request.transport is None:  # nobody waits for it any more
+            return web.Response()
+        match fault:
+            case Fault.HALF:
+                return _ok(reply[: len(reply) // 2])
+            case Fault.MALFORMED:
+                return _ok(b"{" + reply)
         self.answered += 1
-        return web.json_response(reply)
+        match fault:
+            case Fault.WRONG_TYPE:
+                return _ok(reply, "text/html")
+            case Fault.TRICKLE:
+                return await _trickle(request, reply)
+            case Fault.TWICE:
+                return _twice(request, reply)
+        return _ok(reply)
 
     def _error(self, fault: Fault, message: str) -> web.Response:
         status, code = _STATUS[fault]
@@ -232,9 +283,13 @@ class FakeProvider:
         response = web.StreamResponse(headers={"content-length": "1000"})
         await response.prepare(request)
         await response.write(b'{"choices": [')
-        assert request.transport is not None
-        request.transport.abort()
+        self._abort(request)
         return response
+
+    def _abort(self, request: web.Request) -> web.Response:
+        if request.transport is not None:
+            request.transport.abort()
+        return web.Response()
 
     def _bill(self, body: dict[str, Any], text: str) -> tuple[int, int, int]:
         """Input, cached and output tokens; what stands before the last message is the prefix."""
@@ -247,6 +302,34 @@ class FakeProvider:
         self.billed_input += total
         self.billed_output += output
         return total, cached, output
+
+
+def by_request(body: dict[str, Any]) -> str:
+    """A text of its own for every request, and always the same one."""
+    whole = json.dumps(body, sort_keys=True).encode()
+    return f"Answer {hashlib.sha256(whole).hexdigest()[:24]}."
+
+
+def _ok(body: bytes, kind: str = "application/json") -> web.Response:
+    return web.Response(body=body, content_type=kind)
+
+
+async def _trickle(request: web.Request, body: bytes) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"content-type": "application/json"})
+    await response.prepare(request)
+    for start in range(0, len(body), 100):
+        await response.write(body[start : start + 100])
+        await asyncio.sleep(0.01)
+    return response
+
+
+def _twice(request: web.Request, body: bytes) -> web.Response:
+    """The same answer again behind the first, in one go; a client must not take it for the next."""
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+    if request.transport is not None:
+        request.transport.write((head.encode() + b"\r\n\r\n" + body) * 2)
+        request.transport.close()
+    return web.Response()
 
 
 def _completion(
@@ -316,6 +399,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--faults", default="", help="comma-separated; `ok` for none")
     parser.add_argument("--always", type=Fault, default=None)
     parser.add_argument("--text", default="A plain answer.")
+    parser.add_argument("--by-request", action="store_true", help="each request its own text")
+    parser.add_argument(
+        "--weather", type=int, default=None, metavar="SEED", help="faults, for ever"
+    )
+    parser.add_argument("--late", type=float, default=3600.0, help="seconds, of a slow answer")
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--retry-after", default="0")
     parser.add_argument("--limit", type=int, default=None)
@@ -325,11 +413,15 @@ def _arguments() -> argparse.Namespace:
 
 async def _run(options: argparse.Namespace) -> None:
     names = [name for name in options.faults.split(",") if name]
+    faults: Iterable[Fault | None] = [None if name == "ok" else Fault(name) for name in names]
+    if options.weather is not None:
+        faults = chain(faults, weather(options.weather, PASSING, STORMS))
     provider = FakeProvider(
-        faults=[None if name == "ok" else Fault(name) for name in names],
+        faults=faults,
         always=options.always,
-        text=options.text,
+        text=by_request if options.by_request else options.text,
         latency=options.latency,
+        late=options.late,
         retry_after=options.retry_after,
         limit=options.limit,
         record=not options.no_record,

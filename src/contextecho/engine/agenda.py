@@ -72,7 +72,8 @@ class Item:
     request: Request
     _group: _Group
     attempts: int = 0
-    worst: float | None = None  # what it may count against the budget; None: not asked yet
+    worst: float = 0.0  # set aside for it in the budget while it is out
+    is_new: bool = True  # not looked up in the store yet
 
     def may_go(self, now: float) -> bool:
         """Whether its prefix is warm, or this item is to warm it."""

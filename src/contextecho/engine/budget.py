@@ -12,13 +12,17 @@ from enum import StrEnum
 
 import msgspec
 
-from contextecho.contexts import Request, canonical_json
+from contextecho.contexts import Request
+from contextecho.engine.sizes import Sizes
 from contextecho.errors import BudgetError, UsageError
 from contextecho.models import Failed, FailureKind, Model, Price, Reply, Usage, find_price
 
-# Byte-level tokenizers stay below this for prose, code and CJK text alike (three to four
-# bytes a token are usual), so it is a worst case without needing the target's tokenizer.
-WORST_TOKENS_PER_BYTE = 0.5
+# A byte-level tokenizer makes at most one token of a byte (usual are four bytes a token). What a
+# provider adds to what we send: a chat template's own words (Llama's and gpt-oss's are under 100
+# tokens), and its tool instructions where tools are declared (Anthropic names 346, once 530).
+FRAME_TOKENS = 200
+TOOL_FRAME_TOKENS = 600
+_KEPT = 64  # prefixes come in order: an old one is done with
 
 
 class Unit(StrEnum):
@@ -86,14 +90,19 @@ class Tariff:
                 where="--budget",
                 todo="give the budget in tokens, e.g. 2Mtok",
             )
-        self._bytes: dict[str, int] = {}  # of the contexts in use, by hash
+        self._sizes = Sizes()
+        self._read: dict[str, int] = {}  # input tokens of a call on each prefix, by hash
 
     def worst(self, request: Request) -> float:
-        """The most that one call can count.
+        """The most that one call can count: every byte a token, all the output it may give.
 
-        Raises `UsageError` when the request is longer than the known price is good for.
+        Once a call on the same prefix came back, the prefix counts what that one read.
+
+        Raises `UsageError` when the request may be longer than the known price is good for.
         """
-        tokens = round(self._request_bytes(request) * WORST_TOKENS_PER_BYTE)
+        prefix = self._read.get(request.context.sha256) or self._sizes.prefix(request)
+        frame = TOOL_FRAME_TOKENS if request.context.tools else FRAME_TOKENS
+        tokens = prefix + self._sizes.question(request) + frame
         usage = Usage(
             input=tokens,
             cache_write=tokens if self._writes_cost_more else 0,
@@ -107,6 +116,15 @@ class Tariff:
                 todo="give the budget in tokens, e.g. 2Mtok",
             )
         return counted
+
+    def learn(self, request: Request, reply: Reply) -> None:
+        """Note how many tokens a prefix really has, from a reply on it."""
+        if reply.usage is not None and reply.usage.input:
+            sha256 = request.context.sha256
+            read = self._read.pop(sha256, 0)
+            self._read[sha256] = max(read, reply.usage.input)
+            if len(self._read) > _KEPT:
+                self._read.pop(next(iter(self._read)))
 
     def actual(self, reply: Reply, worst: float) -> float:
         """What a call counts now that it came back; the worst case where nobody said."""
@@ -127,19 +145,19 @@ class Tariff:
         price: Price | None = self._price
         return price is not None and (price.cache_write or 0) > price.input
 
-    def _request_bytes(self, request: Request) -> int:
-        prefix = request.context.sha256
-        if prefix not in self._bytes:
-            if len(self._bytes) >= 64:  # prefixes come in order: the oldest is done with
-                self._bytes.pop(next(iter(self._bytes)))
-            self._bytes[prefix] = len(canonical_json(request.context))
-        return self._bytes[prefix] + len(canonical_json(request.ask))
-
 
 def _was_rejected(failed: Failed) -> bool:
-    """Whether the call was turned away, and so not billed; a cut connection may have been."""
+    """Whether the call was turned away, and so not billed.
+
+    A cut connection, a time-out or a gateway that lost the answer may have been.
+    """
+    if failed.status in _LOST:
+        return False
     invalid = failed.kind is FailureKind.BAD_REQUEST
     return failed.stops_target or invalid or (failed.status is not None and failed.status >= 400)
+
+
+_LOST = frozenset({408, 499, 502, 504, *range(520, 528)})  # 52x: Cloudflare's, before a provider
 
 
 class Purse:

@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from contextecho.contexts import Request
+from contextecho.engine.account import Account
 from contextecho.engine.agenda import Agenda, Item
+from contextecho.engine.breaker import Breaker, State
 from contextecho.engine.budget import Purse, Tariff
-from contextecho.engine.pace import Limits, Pace
+from contextecho.engine.pace import Limits
 from contextecho.engine.progress import Progress, Tally
+from contextecho.engine.quota import Sent
 from contextecho.errors import BudgetError
 from contextecho.models import Failed, FailureKind, Model, Price, Reply, find_price
 from contextecho.store import Store
@@ -38,6 +41,14 @@ class Job:
     on_reply: OnReply | None
     began: float  # on the loop's clock
     lanes: list[Lane] = field(default_factory=list)
+    _accounts: dict[str, Account] = field(default_factory=dict)
+
+    def account(self, model: Model) -> Account:
+        """The limits under which a model is asked, shared with others of its account."""
+        name = model.account or model.id
+        if name not in self._accounts:
+            self._accounts[name] = Account(self.limits, model.max_concurrency)
+        return self._accounts[name]
 
     def wake_all(self) -> None:
         """Let every lane look again at the purse."""
@@ -60,18 +71,25 @@ class Lane:
         self._job = job
         self._tariff = Tariff(model, job.purse.budget.unit) if job.purse else None
         self._price: Price | None = find_price(model.id)
-        self._pace = Pace(job.limits, model.max_concurrency)
+        self._account = job.account(model)
+        self._breaker = Breaker(job.limits)
         self._agenda = Agenda(groups, job.limits.most_concurrency, model.caching)
         self._flying: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
-        self._hold_until = 0.0  # a rate limit holds the whole lane
         self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
-        self._answered = False
-        self._failures = 0  # given up in a row
+        self._is_up = False  # it has answered a call of this invocation
+        self._answered = False  # now or before
+        self._given_up = 0  # requests in a row
         self._looked_up = 0  # requests, in the store
         self._loop = asyncio.get_running_loop()
         self._event = asyncio.Event()
         job.lanes.append(self)
+        self._account.join(self)
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that are out."""
+        return len(self._flying)
 
     def wake(self) -> None:
         """Let the lane look for work."""
@@ -89,6 +107,7 @@ class Lane:
             for task in self._flying:
                 task.cancel()
             await asyncio.gather(*self._flying, return_exceptions=True)
+            self._account.leave(self)
         if self._error is not None:
             raise self._error
         await self._count_stored()
@@ -98,22 +117,26 @@ class Lane:
     async def _launch(self) -> bool:
         """Begin every call that may begin now; False when none is out and none will follow."""
         self._look_at = None
-        while len(self._flying) < self._pace.slots and not self._halted():
-            if self._loop.time() < self._hold_until:
-                self._look_at = self._hold_until
+        waits = False
+        while not self._halted():
+            now = self._loop.time()
+            self._look_at = self._account.held_until(now) or self._breaker.next_trial_at(now)
+            waits = self._account.is_full(self) or self._breaker.on_trial
+            if waits or self._look_at is not None:
                 break
-            item = self._agenda.next(self._loop.time())
+            item = self._agenda.next(now)
             if item is None:
                 self._look_at = self._agenda.due
                 break
-            if item.attempts == 0 and await self._reuse(item):
+            if item.is_new and self._reuse(item):
+                await self._let_others()
                 continue
-            if not self._afford(item):
+            if not self._has_room(item) or not self._afford(item):
                 break
             self._begin(item)
         if self._flying:
             return True
-        return not self._halted() and (self._look_at is not None or self._agenda.has_front)
+        return not self._halted() and (waits or self._look_at is not None or self._agenda.has_front)
 
     def _halted(self) -> bool:
         deadline = self._job.limits.deadline
@@ -124,13 +147,18 @@ class Lane:
     async def _count_stored(self) -> None:
         """What the lane did not come to is not missing if the store holds it."""
         for item in self._agenda.rest():
-            await self._reuse(item)
+            self._reuse(item)
+            await self._let_others()
 
-    async def _reuse(self, item: Item) -> bool:
-        """Take the reply from the store, if this request was settled before."""
+    async def _let_others(self) -> None:
+        """Now and then give the others on the loop a turn; not between a look and a call."""
         self._looked_up += 1
         if self._looked_up % _LOOKED_UP_IN_A_ROW == 0:
             await asyncio.sleep(0)
+
+    def _reuse(self, item: Item) -> bool:
+        """Take the reply from the store, if this request was settled before."""
+        item.is_new = False
         reply = self._job.store.reply(item.request.key)
         if reply is None:
             return False
@@ -143,13 +171,21 @@ class Lane:
         self._tell(item, reply)
         return True
 
+    def _has_room(self, item: Item) -> bool:
+        """Whether the minute has room for the call; until it has, the item waits in front."""
+        now = self._loop.time()
+        wait = self._account.wait(item.request, now)
+        if wait > 0:
+            self._agenda.put_back(item)
+            self._look_at = now + wait
+        return wait <= 0
+
     def _afford(self, item: Item) -> bool:
         """Set the worst case of the call aside; without room for it the item waits in front."""
         purse = self._job.purse
         if purse is None or self._tariff is None:
             return True
-        if item.worst is None:
-            item.worst = self._tariff.worst(item.request)
+        item.worst = self._tariff.worst(item.request)
         if purse.reserve(item.worst):
             return True
         self._agenda.put_back(item)
@@ -167,21 +203,23 @@ class Lane:
     # One call
 
     def _begin(self, item: Item) -> None:
-        task = self._loop.create_task(self._call(item))
+        sent = self._account.sent(item.request, self._loop.time())
+        self._breaker.sent()
+        item.attempts += 1
+        task = self._loop.create_task(self._call(item, sent))
         self._flying.add(task)
         task.add_done_callback(self._landed)
 
-    async def _call(self, item: Item) -> None:
+    async def _call(self, item: Item, sent: Sent) -> None:
         """Ledger, call, ledger; then decide what the reply means for the lane."""
         job = self._job
-        sent_at = self._loop.time()
         attempt = job.store.open_attempt(job.run_id, item.request)
-        item.attempts += 1
         reply = await self._model.answer(item.request)
         job.store.settle(attempt, reply)
         self._pay(item, reply)
+        self._account.came_back(self._model, item.request, sent, reply, self._loop.time())
         if isinstance(reply, Failed):
-            self._failed(item, reply, sent_at)
+            self._failed(item, reply, sent)
         else:
             self._succeeded(item, reply)
 
@@ -189,12 +227,13 @@ class Lane:
         self._flying.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._error = task.exception()
-        self._event.set()
+        self._account.landed()
 
     def _pay(self, item: Item, reply: Reply) -> None:
         job = self._job
         job.tally.add(reply.usage, self._dollars(reply))
-        if job.purse is not None and self._tariff is not None and item.worst is not None:
+        if job.purse is not None and self._tariff is not None:
+            self._tariff.learn(item.request, reply)
             job.purse.settle(item.worst, self._tariff.actual(reply, item.worst))
             job.wake_all()
 
@@ -207,42 +246,74 @@ class Lane:
 
     def _succeeded(self, item: Item, reply: Reply) -> None:
         self._answered = True
-        self._failures = 0
+        self._given_up = 0
         item.warmed(self._loop.time())
-        self._pace.succeeded(len(self._flying))
+        self._account.bore()
+        self._up()
         self._job.tally.done += 1
         self._tell(item, reply)
 
-    def _failed(self, item: Item, reply: Failed, sent_at: float) -> None:
+    def _failed(self, item: Item, reply: Failed, sent: Sent) -> None:
         """Stop the lane, ask again later, or give the request up."""
-        if reply.stops_target:
+        now = self._loop.time()
+        gone = reply.kind is FailureKind.UNREACHABLE and self._is_up  # it may come back
+        if reply.stops_target and not gone:
             self._give_up(item, reply)
             self._stop(reply.message)
-        elif reply.retryable and item.attempts < self._job.limits.attempts:
-            delay = self._job.limits.delay(item.attempts, reply.retry_after)
-            due = self._loop.time() + delay
-            if reply.kind is FailureKind.RATE_LIMIT:
-                self._pace.limited(sent_at, self._loop.time())
-                self._hold_until = max(self._hold_until, due)
-            self._agenda.retry(item, due)
-        else:
+        elif reply.kind is FailureKind.BAD_REQUEST:
             self._give_up(item, reply)
             self._lose_patience(reply)
+            self._up()
+        else:
+            self._read_failure(item, reply, sent, now)
+            self._again(item, reply, sent, now)
+
+    def _up(self) -> None:
+        """The target has said something: it is up, whatever it said."""
+        self._is_up = True
+        if self._breaker.answered() is State.CLOSED:
+            self._job.progress.say(f"{self._model.id} answers again")
+
+    def _read_failure(self, item: Item, reply: Failed, sent: Sent, now: float) -> None:
+        """What a failure says about the target rather than about the request."""
+        if reply.kind is FailureKind.EMPTY:
+            self._up()
+        elif self._is_up:
+            self._count_failure(self._breaker.failed(item.request.key, sent.at, now), reply)
+
+    def _count_failure(self, state: State, reply: Failed) -> None:
+        if state is State.OPENED:
+            self._job.progress.say(
+                f"{self._model.id} is left alone for a while, then tried again:"
+                f" {self._job.limits.patience} requests in a row failed, the last: {reply.message}"
+            )
+        elif state is State.GIVEN_UP:
+            self._stop(f"it failed {self._job.limits.trials} trials, the last: {reply.message}")
+
+    def _again(self, item: Item, reply: Failed, sent: Sent, now: float) -> None:
+        """Ask again when it is time, as often as that is allowed."""
+        if item.attempts < self._job.limits.attempts:
+            due = now + self._job.limits.delay(item.attempts, reply.retry_after)
+            if reply.kind is FailureKind.RATE_LIMIT:
+                self._account.limited(sent, now, due)
+            self._agenda.retry(item, due)
+            return
+        self._give_up(item, reply)
+        if not self._is_up:
+            self._lose_patience(reply)
+
+    def _lose_patience(self, reply: Failed) -> None:
+        """Stop a target whose set-up is in doubt: after one request if it never answered any."""
+        self._given_up += 1
+        patience = self._job.limits.patience if self._answered else 1
+        if self._given_up >= patience:
+            in_a_row = f"{self._given_up} requests in a row failed, the last: "
+            self._stop((in_a_row if self._given_up > 1 else "") + reply.message)
 
     def _give_up(self, item: Item, reply: Failed) -> None:
         item.left_cold()
         self._job.tally.failed += 1
         self._tell(item, reply)
-
-    def _lose_patience(self, reply: Failed) -> None:
-        """Stop a target that only fails: at once if it never answered, else after a row of them."""
-        if reply.kind is FailureKind.EMPTY:
-            return  # it did answer; what is empty for one question need not be for the next
-        self._failures += 1
-        patience = self._job.limits.patience if self._answered else 1
-        if self._failures >= patience:
-            in_a_row = f"{self._failures} requests in a row failed, the last: "
-            self._stop((in_a_row if self._failures > 1 else "") + reply.message)
 
     def _stop(self, message: str) -> None:
         if self.stopped is None:

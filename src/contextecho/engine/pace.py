@@ -23,7 +23,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     longest_wait: float = 900.0  # that a `retry-after` may ask for
     concurrency: int = 8  # calls at once to one target, to begin with
     most_concurrency: int = 64
-    patience: int = 10  # requests in a row that may fail before a target is given up
+    patience: int = 10  # requests that fail in a row before a target is left alone for a while
+    first_pause: float = 5.0  # that it is then left alone; doubled each time, to `longest_delay`
+    trials: int = 12  # calls, one after each pause, that may fail before it is given up
     deadline: float | None = None  # after this long, begin no more calls
 
     def delay(self, attempt: int, retry_after: float | None) -> float:
@@ -38,6 +40,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         if retry_after is not None:
             return min(max(retry_after, self.first_delay * spread), self.longest_wait)
         return min(self.first_delay * 2.0 ** (attempt - 1), self.longest_delay) * spread
+
+    def pause(self, trials: int) -> float:
+        """How long to leave a target alone after so many `trials` failed, jittered upwards."""
+        pause = min(self.first_pause * 2.0**trials, self.longest_delay)
+        return pause * random.uniform(1.0, 1.25)
 
 
 DEFAULT_LIMITS = Limits()

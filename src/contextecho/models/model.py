@@ -126,6 +126,8 @@ class Model(Protocol):
     max_concurrency: int | None  # calls at a time; None: as many as the provider bears
     notes: tuple[str, ...]  # what the user must know about how it is asked, one line each
     caching: Caching = Caching()
+    account: str | None = None  # models of one account share its limits; None: it has its own
+    cached_count: bool = True  # tokens read from a cache count towards the limit of a minute
 
     async def answer(self, request: Request) -> Reply:
         """Answer one request, once: no retries here, and no exception for a failed call."""

@@ -1,0 +1,91 @@
+"""What a provider counts together: calls at once, requests and tokens a minute.
+
+The one thing to know: most providers count each model for itself, and then an account is
+one target's. Where they count all models of a key together, its targets share one.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Protocol
+
+from contextecho.contexts import Request
+from contextecho.engine.pace import Limits, Pace
+from contextecho.engine.quota import Quota, Sent
+from contextecho.models import Model, Reply
+
+
+class Lane(Protocol):
+    """A lane, as its account sees it."""
+
+    @property
+    def in_flight(self) -> int:
+        """Calls of this lane that are out."""
+        ...
+
+    def wake(self) -> None:
+        """Let it look for work."""
+        ...
+
+
+class Account:
+    """The limits that one or more targets share."""
+
+    def __init__(self, limits: Limits, most: int | None) -> None:
+        """`most` calls at once are the target's own bound, if it has one."""
+        self._lanes: list[Lane] = []
+        self._in_flight = 0
+        self._pace = Pace(limits, most)
+        self._quota = Quota()
+        self._hold_until = 0.0
+
+    def join(self, lane: Lane) -> None:
+        """Let a lane share the limits."""
+        self._lanes.append(lane)
+
+    def leave(self, lane: Lane) -> None:
+        """A lane has nothing more to ask: its share goes to the others."""
+        self._lanes.remove(lane)
+        self._wake()
+
+    def is_full(self, lane: Lane) -> bool:
+        """Whether a lane may have no more calls in flight: all slots, or its share, are taken."""
+        slots = self._pace.slots
+        return self._in_flight >= slots or lane.in_flight >= ceil(slots / len(self._lanes))
+
+    def held_until(self, now: float) -> float | None:
+        """When the wait that a rate limit imposed is over; None: nothing holds calls back."""
+        return self._hold_until if now < self._hold_until else None
+
+    def wait(self, request: Request, now: float) -> float:
+        """Seconds until the minute has room for a request."""
+        return self._quota.wait(request, now)
+
+    def sent(self, request: Request, now: float) -> Sent:
+        """Count a call that is being sent."""
+        self._in_flight += 1
+        return self._quota.sent(request, now)
+
+    def came_back(
+        self, model: Model, request: Request, sent: Sent, reply: Reply, now: float
+    ) -> None:
+        """Learn what a reply tells about requests and tokens a minute."""
+        self._quota.came_back(request, sent, reply, now, cached_count=model.cached_count)
+
+    def bore(self) -> None:
+        """A call came back well: more at once may be possible."""
+        self._pace.succeeded(self._in_flight)
+
+    def limited(self, sent: Sent, now: float, until: float) -> None:
+        """A call met a rate limit: fewer at once, and none before `until`."""
+        self._pace.limited(sent.at, now)
+        self._hold_until = max(self._hold_until, until)
+
+    def landed(self) -> None:
+        """A call is out no more, whatever became of it."""
+        self._in_flight -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        for lane in self._lanes:
+            lane.wake()
