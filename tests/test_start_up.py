@@ -13,7 +13,19 @@ import pytest
 
 from contextecho.cli.main import COMMANDS
 
-HEAVY = {"numpy", "scipy", "aiohttp", "matplotlib", "rich", "jinja2", "sqlite3", "yaml"}
+HEAVY = {
+    "numpy",
+    "scipy",
+    "aiohttp",
+    "matplotlib",
+    "rich",
+    "jinja2",
+    "sqlite3",
+    "yaml",
+    "sqlalchemy",
+    "psycopg",
+    "pyarrow",
+}
 LIMIT = 0.150  # seconds of CPU for `--help` (issue 2)
 
 _LOADED = """

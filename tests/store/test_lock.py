@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from contextecho.store.lock import LockedError, exclusive
+from contextecho.store.databases.lock import LockedError, exclusive
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from contextecho.store.lock import exclusive
+from contextecho.store.databases.lock import exclusive
 with exclusive(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -25,7 +25,7 @@ with exclusive(Path(sys.argv[1])):
 TAKE_TURNS = """
 import sys
 from pathlib import Path
-from contextecho.store.lock import LockedError, exclusive
+from contextecho.store.databases.lock import LockedError, exclusive
 lock, inside = Path(sys.argv[1]), Path(sys.argv[2])
 turns = 0
 while turns < 60:

@@ -175,10 +175,10 @@ class Lane:
         """Ledger, call, ledger; then decide what the reply means for the lane."""
         job = self._job
         sent_at = self._loop.time()
-        attempt = job.store.open_attempt(job.run_id, item.request)
+        attempt = await job.store.opened_attempt(job.run_id, item.request)
         item.attempts += 1
         reply = await self._model.answer(item.request)
-        job.store.settle(attempt, reply)
+        await job.store.settled(attempt, reply)
         self._pay(item, reply)
         if isinstance(reply, Failed):
             self._failed(item, reply, sent_at)
