@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contextecho.store.databases.lock import LockedError, exclusive
+from contextecho.store.databases import LockedError
+from contextecho.store.databases.lock import exclusive
 
 HOLD = """
 import sys, time
@@ -25,7 +26,8 @@ with exclusive(Path(sys.argv[1])):
 TAKE_TURNS = """
 import sys
 from pathlib import Path
-from contextecho.store.databases.lock import LockedError, exclusive
+from contextecho.store.databases import LockedError
+from contextecho.store.databases.lock import exclusive
 lock, inside = Path(sys.argv[1]), Path(sys.argv[2])
 turns = 0
 while turns < 60:

@@ -12,7 +12,7 @@ from contextecho.store.model import (
     StoredReply,
     Verdict,
 )
-from contextecho.store.opening import open_store
+from contextecho.store.opening import find_store, open_store
 from contextecho.store.store import Store
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "Store",
     "StoredReply",
     "Verdict",
+    "find_store",
     "open_store",
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from contextecho.errors import ContextEchoError, UsageError
-from contextecho.store.databases import Database
+from contextecho.errors import ContextEchoError
+from contextecho.store.databases import Database, NoStoreError
 from contextecho.store.databases.postgres_address import (
     is_postgres,
     load_driver,
@@ -35,6 +35,14 @@ def open_store(place: Path | str, *, create: bool = True) -> Store:
     )
 
 
+def find_store(place: Path | str) -> Store | None:
+    """The store at `place`; None while there is none. Raises `DataError` as `open_store` does."""
+    try:
+        return open_store(place, create=False)
+    except NoStoreError:
+        return None
+
+
 def _open_postgres(url: str, *, create: bool) -> Database:
     refuse_password(url)
     load_driver()
@@ -43,11 +51,7 @@ def _open_postgres(url: str, *, create: bool) -> Database:
     database = Postgres(url)
     try:
         if not create and database.version() == 0:
-            raise UsageError(
-                "there is no store here",
-                where=shown(url),
-                todo="collect first, or name another --store",
-            )
+            raise NoStoreError(shown(url))
         migrate(database)
     except ContextEchoError:
         database.close()

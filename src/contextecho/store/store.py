@@ -18,8 +18,7 @@ from contextecho.errors import DataError, UsageError
 from contextecho.models import Reply
 from contextecho.store import rows, statements
 from contextecho.store.batches import Batches
-from contextecho.store.databases import Database
-from contextecho.store.databases.lock import LockedError
+from contextecho.store.databases import Database, LockedError
 from contextecho.store.groups import Groups
 from contextecho.store.ledger import Begin, End, LedgerWriter
 from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from contextecho.store.databases.database import Database, InsertInto, Row, Statement, Value
+from contextecho.store.databases.database import (
+    Database,
+    InsertInto,
+    LockedError,
+    NoStoreError,
+    Row,
+    Statement,
+    Value,
+)
 
-__all__ = ["Database", "InsertInto", "Row", "Statement", "Value"]
+__all__ = ["Database", "InsertInto", "LockedError", "NoStoreError", "Row", "Statement", "Value"]

@@ -14,6 +14,8 @@ from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import ClauseElement, Dialect, TableClause
 
+from contextecho.errors import UsageError
+
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Value = str | int | float | bytes | None
@@ -24,6 +26,15 @@ Statement = Callable[[InsertInto], ClauseElement]
 
 class LockedError(Exception):
     """Another process holds the lock."""
+
+
+class NoStoreError(UsageError):
+    """There is no store, and none is to be made."""
+
+    def __init__(self, where: str) -> None:
+        """`where` was looked."""
+        todo = "collect first, or name another --store"
+        super().__init__("there is no store here", where=where, todo=todo)
 
 
 class Database(ABC):

@@ -22,8 +22,7 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.postgresql.base import PGDialect
 
 from contextecho.errors import DataError
-from contextecho.store.databases.database import Database, Row, Statement, Value
-from contextecho.store.databases.lock import LockedError
+from contextecho.store.databases.database import Database, LockedError, Row, Statement, Value
 from contextecho.store.databases.nul import register_texts
 from contextecho.store.databases.postgres_address import (
     connection_words,
@@ -39,10 +38,12 @@ MARK = "contextecho_store"  # the table that tells a store from other databases
 LOCK_SECONDS = 30  # how long a statement waits for a lock of somebody else
 _WAITS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # seconds between tries to connect again
 _BEGIN_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
+_NO_RIGHT = (errors.InsufficientPrivilege, errors.InvalidSchemaName)
 _AGAIN = "then give the same command again: what had come back is kept"
 _TODO: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.DiskFull, f"make room on the server, {_AGAIN}"),
     (errors.InsufficientPrivilege, "ask its owner for the right to write there"),
+    (errors.InvalidSchemaName, "make the schema, or ask its owner for the right to use it"),
     (errors.ReadOnlySqlTransaction, "name the primary server, not a copy of it"),
     (errors.LockNotAvailable, f"another process holds it; let that one end, {_AGAIN}"),
     (errors.TooManyConnections, f"let others leave, {_AGAIN}"),
@@ -142,7 +143,7 @@ class Postgres(Database):
                         self._reconnect()
                     return work()
                 except (errors.IntegrityError, errors.ProgrammingError) as error:
-                    if isinstance(error, errors.InsufficientPrivilege):
+                    if isinstance(error, _NO_RIGHT):
                         raise self._told(done, error) from error
                     raise  # a defect of ours
                 except psycopg.Error as error:

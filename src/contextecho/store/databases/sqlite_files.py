@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from contextecho.errors import DataError, UsageError
-from contextecho.store.databases.database import Database
+from contextecho.errors import DataError
+from contextecho.store.databases.database import Database, NoStoreError
 from contextecho.store.databases.sqlite import COPY_IT, SQLite, code
 
 FILE_NAME = "store.sqlite"
@@ -38,9 +38,7 @@ def open_file(path: Path, *, create: bool, migrate: Prepare, check_current: Prep
     except OSError as error:
         raise DataError(f"the store cannot be opened: {error.strerror}", where=where) from error
     if not there and not create:
-        raise UsageError(
-            "there is no store here", where=where, todo="collect first, or name another --store"
-        )
+        raise NoStoreError(where)
     try:
         return _open_to_write(file, where, migrate, collect=create)
     except _NotWritableError as error:
