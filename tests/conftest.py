@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from servers.postgres import PostgresServer, programs
 
 # How long a busy machine takes says nothing about the program.
 settings.register_profile(
@@ -46,3 +49,25 @@ def shared() -> Path:
 def claude_sessions(shared: Path) -> list[Path]:
     """Every Claude Code file of the shared folder, in a fixed order."""
     return sorted((shared / "sessions" / "claude-code").rglob("*.jsonl"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that the tests start, use and throw away."""
+    found = programs()
+    if found is None:
+        pytest.skip("no PostgreSQL server here: apt-get install postgresql")
+    if find_spec("psycopg") is None:
+        pytest.skip("no psycopg here: pip install 'contextecho[postgres]'")
+    server = PostgresServer(found)
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a new store can be made, in each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "kept")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.url()

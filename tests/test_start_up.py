@@ -14,7 +14,19 @@ import pytest
 from contextecho.cli.main import COMMANDS
 from timing import slowness
 
-HEAVY = {"numpy", "scipy", "aiohttp", "matplotlib", "rich", "jinja2", "sqlite3", "yaml"}
+HEAVY = {
+    "numpy",
+    "scipy",
+    "aiohttp",
+    "matplotlib",
+    "rich",
+    "jinja2",
+    "sqlite3",
+    "yaml",
+    "sqlalchemy",
+    "psycopg",
+    "pyarrow",
+}
 LIMIT = 0.150  # seconds of CPU for `--help` where the limits were set (issue 2)
 
 _LOADED = """

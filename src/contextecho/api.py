@@ -68,7 +68,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     key_env: str | None = None
     headers: Mapping[str, str] = {}
     timeout: float = TIMEOUT  # seconds, of one call
-    replay: Path | None = None  # a store whose replies stand for the model's: nobody is asked
+    replay: Path | str | None = None  # a store whose replies stand for the model's: nobody is asked
 
 
 DIRECT = Reach()
@@ -78,7 +78,7 @@ QUESTION_TOKENS = 300  # set aside for one question; the longest bundled one has
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """A run in a store, and what this call did for it."""
 
-    store: Path
+    store: Path | str
     info: RunInfo
     collection: Collection
     judging: scoring.Judging | None = None
@@ -249,7 +249,7 @@ class Prepared:
             work = self._work(opened, info, purse=self._purse, progress=progress, limits=limits)
             models = [*self._models.values(), *([self._judge] if self._judge else [])]
             collection, judging = run_in_loop(work, models)
-        return Run(store=Path(store), info=info, collection=collection, judging=judging)
+        return Run(store=store, info=info, collection=collection, judging=judging)
 
     async def _work(
         self, store: Store, info: RunInfo, **how: Any

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from contextecho.store.lock import LockedError, exclusive
+from contextecho.store.databases import LockedError
+from contextecho.store.databases.lock import exclusive
 from waiting import PATIENCE
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from contextecho.store.lock import exclusive
+from contextecho.store.databases.lock import exclusive
 with exclusive(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(3600)
@@ -25,7 +26,8 @@ with exclusive(Path(sys.argv[1])):
 TAKE_TURNS = """
 import sys
 from pathlib import Path
-from contextecho.store.lock import LockedError, exclusive
+from contextecho.store.databases import LockedError
+from contextecho.store.databases.lock import exclusive
 lock, inside = Path(sys.argv[1]), Path(sys.argv[2])
 turns = 0
 while turns < 60:

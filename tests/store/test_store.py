@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import sqlite3
-from pathlib import Path
-
 import pytest
 
 from contextecho.contexts import Context, Message, Request
@@ -11,57 +7,9 @@ from contextecho.errors import DataError, UsageError
 from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Truncated, Usage
 from contextecho.store import Ledger, RunInfo, Store, Verdict, open_store
 from contextecho.studies import Plan
+from store.kept import USAGE, VERSIONS, answer, ask
 from store.plans import make_plan
-
-VERSIONS = {"contextecho": "0.1.0"}
-USAGE = Usage(input=100, cached=80, cache_write=0, output=7, reasoning=2)
-
-
-@pytest.fixture
-def plan() -> Plan:
-    return make_plan()
-
-
-@pytest.fixture
-def store(tmp_path: Path):
-    with open_store(tmp_path / "kept") as opened:
-        yield opened
-
-
-@pytest.fixture
-def run(store: Store, plan: Plan) -> RunInfo:
-    return store.begin_run(plan, "session.jsonl", VERSIONS)
-
-
-def ask(store: Store, run: RunInfo, request: Request, reply: Reply) -> str:
-    store.settle(store.open_attempt(run.id, request), reply)
-    return request.key
-
-
-def answer(text: str = "I have no preferences.") -> Answer:
-    return Answer(text=text, stop_reason="stop", usage=USAGE, served_model="one-2026", seconds=0.25)
-
-
-def test_a_store_that_breaks_while_it_is_open_is_a_data_error(
-    store: Store, run: RunInfo, plan: Plan
-):
-    file = store._file
-    for part in (file, file.with_name(f"{file.name}-wal")):
-        part.write_bytes(b"\xff" * max(8192, part.stat().st_size))
-    with pytest.raises(DataError, match="the store cannot be written"):
-        store.open_attempt(run.id, plan.request(plan.cells[0]))
-
-
-def test_a_store_deleted_while_it_is_open_is_not_written_on(store: Store, run: RunInfo, plan: Plan):
-    if os.name != "posix":
-        pytest.skip("Windows deletes no open file")
-    attempt = store.open_attempt(run.id, plan.request(plan.cells[0]))
-    store._file.unlink()
-    with pytest.raises(DataError, match="moved or deleted"):
-        store.settle(attempt, answer())
-    store._file.write_bytes(b"")  # another file of the same name is not it either
-    with pytest.raises(DataError, match="moved or deleted"):
-        store.open_attempt(run.id, plan.request(plan.cells[1]))
+from store.raw import count
 
 
 def test_same_plan_continues_the_same_run(store: Store, run: RunInfo):
@@ -89,13 +37,11 @@ def test_run_says_what_it_was_without_contexts(run: RunInfo, plan: Plan):
 
 
 def test_contexts_are_kept_once_however_many_cells_share_them(
-    store: Store, run: RunInfo, tmp_path: Path
+    store: Store, run: RunInfo, place: str
 ):
     other = store.begin_run(make_plan(study="other"), "s", VERSIONS)
     assert other.id != run.id
-    file = tmp_path / "kept" / "store.sqlite"
-    with sqlite3.connect(file) as db:
-        assert db.execute("SELECT count(*) FROM blob").fetchone() == (4,)
+    assert count(place, "blob") == 4
 
 
 def test_cells_carry_the_key_of_their_request_in_plan_order(store: Store, run: RunInfo, plan: Plan):
@@ -107,6 +53,7 @@ def test_cells_carry_the_key_of_their_request_in_plan_order(store: Store, run: R
     [
         answer(),
         answer("žluťoučký \u2014 \U0001f600 \x1b[31m"),
+        answer("a NUL \x00, an escape for it \x10\x00\x10 and \x100 itself"),
         Refusal(text="", stop_reason="refusal", usage=Usage(input=5)),
         Truncated(text="I would", stop_reason="length", usage=USAGE),
     ],
@@ -230,9 +177,9 @@ def test_find_run_by_latest_and_by_prefix(store: Store, run: RunInfo):
         store.find_run("")
 
 
-def test_a_run_is_collected_by_one_process_at_a_time(store: Store, run: RunInfo, tmp_path: Path):
+def test_a_run_is_collected_by_one_process_at_a_time(store: Store, run: RunInfo, place: str):
     with (
-        open_store(tmp_path / "kept") as second,
+        open_store(place) as second,
         store.collecting(run.id),
         pytest.raises(UsageError, match="another process is collecting run"),
         second.collecting(run.id),
@@ -242,8 +189,8 @@ def test_a_run_is_collected_by_one_process_at_a_time(store: Store, run: RunInfo,
         pass
 
 
-def test_two_connections_write_in_turn(store: Store, run: RunInfo, plan: Plan, tmp_path: Path):
-    with open_store(tmp_path / "kept") as second:
+def test_two_connections_write_in_turn(store: Store, run: RunInfo, plan: Plan, place: str):
+    with open_store(place) as second:
         for index, cell in enumerate(plan.cells):
             ask((store, second)[index % 2], run, plan.request(cell), answer())
     assert list(store.missing(run.id)) == []

@@ -68,7 +68,7 @@ class Speed(msgspec.Struct, frozen=True):
     help="Where the report goes.",
 )
 @store_option
-def command(target: str, judge: str | None, output: Path, store: Path) -> None:
+def command(target: str, judge: str | None, output: Path, store: Path | str) -> None:
     """Probe the bundled session with the embedded model and write report.html. Takes minutes."""
     from contextecho.api import collect, counter_for, report
     from contextecho.engine import estimate_plan, open_progress

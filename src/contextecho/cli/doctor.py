@@ -20,6 +20,7 @@ from contextecho.cli.finding import say_reading
 from contextecho.cli.options import json_option, store_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.counting import counted
+from contextecho.errors import UsageError
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @store_option
 @json_option
-def command(store: Path, as_json: bool) -> None:
+def command(store: Path | str, as_json: bool) -> None:
     """Say what works on this machine, and what to do about the rest. Sends nothing."""
     findings = list(_look(store))
     if as_json:
@@ -52,7 +53,7 @@ def _local(findings: list[Finding]) -> bool:
     return next(finding.ok for finding in findings if finding.name == "embedded model")
 
 
-def _look(store: Path) -> Iterator[Finding]:
+def _look(store: Path | str) -> Iterator[Finding]:
     yield Finding(
         name="program",
         ok=True,
@@ -126,7 +127,9 @@ def _sessions() -> Finding:
     )
 
 
-def _store(path: Path) -> Finding:
+def _store(path: Path | str) -> Finding:
+    if not isinstance(path, Path):
+        return _database(path)
     place = path if path.exists() else path.absolute().parent
     writable = os.access(place, os.W_OK)
     return Finding(
@@ -135,3 +138,16 @@ def _store(path: Path) -> Finding:
         detail=f"{path} {'can be written' if writable else 'cannot be written'}",
         todo="" if writable else "name another folder with --store",
     )
+
+
+def _database(url: str) -> Finding:
+    from contextecho.store import find_store
+
+    try:
+        found = find_store(url)
+    except UsageError as error:
+        return Finding(name="store", ok=False, detail=error.what, todo=error.todo)
+    if found is None:
+        return Finding(name="store", ok=True, detail="the database is reached, and empty")
+    with found:
+        return Finding(name="store", ok=True, detail=f"{found.where} is reached")

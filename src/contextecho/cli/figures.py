@@ -36,7 +36,7 @@ def command(
     output: str,
     formats: tuple[str, ...],
     judge: str | None,
-    store: Path,
+    store: Path | str,
 ) -> None:
     """Draw a run's figures: the same numbers as the report, as PDF, SVG or PNG.
 

@@ -150,7 +150,7 @@ def say_unread(error: SessionError) -> None:
     say(one_line(str(error)))
 
 
-def find_analysis(run: str, store: Path, *, judge: str | None = None) -> RunAnalysis:
+def find_analysis(run: str, store: Path | str, *, judge: str | None = None) -> RunAnalysis:
     """The analysis of the run that `run` names: `latest`, or the beginning of its id."""
     from contextecho.scoring import analyse_run
     from contextecho.store import open_store

@@ -16,14 +16,27 @@ RENDERING = click.Choice(["native", "native-text", "quoted"])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
+
+class StorePlace(click.ParamType):  # type: ignore[type-arg]
+    """A folder, a file or the URL of a database, which must not become a path."""
+
+    name = "path|url"
+
+    def convert(
+        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | Path:
+        """A URL stays as it was written."""
+        return value if "://" in str(value) else Path(value)
+
+
 store_option = click.option(
     "--store",
-    type=click.Path(path_type=Path),
+    type=StorePlace(),
     default=STORE,
     show_default=True,
     show_envvar=True,
     envvar="CONTEXTECHO_STORE",
-    help="Where replies are kept.",
+    help="Where replies are kept: a folder, a file, or postgresql://USER@HOST/DATABASE.",
 )
 
 run_argument = click.argument("run", metavar="[RUN|latest]", default="latest")
@@ -33,6 +46,6 @@ verdicts_option = click.option(
 )
 
 
-def store_words(store: Path) -> tuple[str, ...]:
+def store_words(store: Path | str) -> tuple[str, ...]:
     """The option as words for another command; none for the default."""
     return () if str(store) == STORE else ("--store", str(store))

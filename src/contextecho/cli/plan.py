@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,13 +87,10 @@ def _snapshot_words(plan: Plan, choices: dict[str, Any]) -> Iterator[object]:
 def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
     """Estimate `plan`, less what the named store holds already."""
     from contextecho.engine import estimate_plan
-    from contextecho.store import open_store
+    from contextecho.store import find_store
 
-    path: Path = choices["store"]
     judge = judge_from(choices)
-    if not path.exists():
-        return estimate_plan(plan, judge=judge)
-    with open_store(path) as store:
+    with find_store(choices["store"]) or nullcontext() as store:
         return estimate_plan(plan, judge=judge, store=store)
 
 

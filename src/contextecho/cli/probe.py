@@ -15,7 +15,7 @@ import click
 
 from contextecho.cli.axes import axes, judge_from, plan_from
 from contextecho.cli.finding import find_analysis
-from contextecho.cli.options import store_words
+from contextecho.cli.options import StorePlace, store_words
 from contextecho.cli.plan import estimate_from, lines
 from contextecho.cli.printing import print_json, say, say_next
 from contextecho.defaults import ATTEMPTS, TIMEOUT
@@ -38,7 +38,7 @@ ASK_ABOVE_DOLLARS = 1.0
 @click.option("--judge-key-env", metavar="NAME", help="Variable that holds the judge's key.")
 @click.option(
     "--replay",
-    type=click.Path(path_type=Path),
+    type=StorePlace(),
     metavar="STORE",
     help="Take replies and verdicts from this store; ask nobody.",
 )

@@ -22,7 +22,9 @@ from contextecho.cli.printing import say, say_next
 @click.option("--format", "name", metavar="html|md|json|csv", help="Default: by FILE, else html.")
 @verdicts_option
 @store_option
-def command(run: str, output: str | None, name: str | None, judge: str | None, store: Path) -> None:
+def command(
+    run: str, output: str | None, name: str | None, judge: str | None, store: Path | str
+) -> None:
     """Write the report of a run, whatever part of it is collected.
 
     The HTML report is one file that needs no network. It holds replies of the model

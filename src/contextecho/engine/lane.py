@@ -213,9 +213,9 @@ class Lane:
     async def _call(self, item: Item, sent: Sent) -> None:
         """Ledger, call, ledger; then decide what the reply means for the lane."""
         job = self._job
-        attempt = job.store.open_attempt(job.run_id, item.request)
+        attempt = await job.store.opened_attempt(job.run_id, item.request)
         reply = await self._model.answer(item.request)
-        job.store.settle(attempt, reply)
+        await job.store.settled(attempt, reply)
         self._pay(item, reply)
         self._account.came_back(self._model, item.request, sent, reply, self._loop.time())
         if isinstance(reply, Failed):

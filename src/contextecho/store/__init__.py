@@ -1,17 +1,30 @@
-"""Keeping what was collected: one SQLite file, replies, verdicts, attempts, runs."""
+"""Keeping what was collected, in SQLite or PostgreSQL: replies, verdicts, attempts, runs."""
 
 from __future__ import annotations
 
-from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
-from contextecho.store.opening import open_store
+from contextecho.store.model import (
+    Batch,
+    BatchItem,
+    BatchState,
+    Ledger,
+    RunInfo,
+    Spend,
+    StoredReply,
+    Verdict,
+)
+from contextecho.store.opening import find_store, open_store
 from contextecho.store.store import Store
 
 __all__ = [
+    "Batch",
+    "BatchItem",
+    "BatchState",
     "Ledger",
     "RunInfo",
     "Spend",
     "Store",
     "StoredReply",
     "Verdict",
+    "find_store",
     "open_store",
 ]

@@ -9,6 +9,7 @@ again by the next run.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
@@ -67,6 +68,37 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
                 where=f"run {self.id}",
                 todo="report it with the version that collected the run",
             ) from error
+
+
+class BatchState(StrEnum):
+    """How far a provider's batch has come."""
+
+    OPENED = "opened"  # written down; the provider may or may not have it
+    SUBMITTED = "submitted"  # the provider has given it a name
+    ENDED = "ended"  # nothing more will come of it
+
+
+class BatchItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One request of a batch, which is an attempt of the ledger like any other."""
+
+    custom_id: str  # under which the provider sends the reply: `Request.key`
+    attempt: int
+    key: str
+    settled: bool  # whether a reply or a failure was written down
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests given to a provider together, to be answered within a day or so."""
+
+    id: int
+    run: str
+    provider: str
+    provider_id: str | None  # the provider's name of it; None until it has answered
+    state: BatchState
+    opened_at: str  # ISO-8601, UTC, like the next two
+    submitted_at: str | None
+    ended_at: str | None
+    items: tuple[BatchItem, ...]
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):

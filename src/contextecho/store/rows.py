@@ -13,7 +13,7 @@ import msgspec
 from contextecho.contexts import Context, Request, canonical_json
 from contextecho.errors import DataError
 from contextecho.models import Answer, Failed, Refusal, Reply, Truncated, Usage
-from contextecho.store.model import RunInfo, Verdict
+from contextecho.store.model import Batch, BatchItem, RunInfo, Verdict
 from contextecho.studies import Cell, Plan
 
 if sys.version_info >= (3, 14):
@@ -25,13 +25,31 @@ Row = Sequence[Any]
 T = TypeVar("T")
 _Targets = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 
-CELL = ", ".join(Cell.__struct_fields__)
-RUN = "id, created_at, study, session, session_path, targets, plan, versions"
-REPLY = (
-    "outcome, text, stop_reason, failure, message, status, served_model, seconds,"
-    " input, cached, cache_write, output, reasoning"
+CELL = Cell.__struct_fields__
+RUN = (
+    "id",
+    "created_at",
+    "study",
+    "session",
+    "session_path",
+    "targets",
+    "plan",
+    "versions",
 )
-VERDICT = ", ".join(Verdict.__struct_fields__)
+REQUEST = ("key", "target", "context", "ask", "decoding", "sample")
+REPLY = (
+    "outcome",
+    "text",
+    "stop_reason",
+    "failure",
+    "message",
+    "status",
+    "served_model",
+    "seconds",
+    *Usage.__struct_fields__,
+)
+VERDICT = Verdict.__struct_fields__
+BATCH = ("run", "provider", "provider_id", "state", "opened_at", "submitted_at", "ended_at")
 
 
 def _reads(what: str) -> Callable[[Callable[[Row], T]], Callable[[Row], T]]:
@@ -51,16 +69,6 @@ def _reads(what: str) -> Callable[[Callable[[Row], T]], Callable[[Row], T]]:
         return read_checked
 
     return wrap
-
-
-def columns(table: str, names: str) -> str:
-    """The column list with each name qualified by its table."""
-    return ", ".join(f"{table}.{name.strip()}" for name in names.split(","))
-
-
-def slots(names: str) -> str:
-    """One placeholder a column."""
-    return ", ".join("?" for _ in names.split(","))
 
 
 def plan_id(plan: Plan) -> str:
@@ -137,7 +145,7 @@ def read_cell(row: Row) -> Cell:
 
 
 def request_row(request: Request) -> Row:
-    """The columns of the table `request`."""
+    """The columns `REQUEST`."""
     return (
         request.key,
         request.target,
@@ -217,6 +225,16 @@ def read_verdict(row: Row) -> Verdict:
     *columns_before, detail = row
     values = (*columns_before, msgspec.json.decode(detail))
     return msgspec.convert(dict(zip(Verdict.__struct_fields__, values, strict=True)), Verdict)
+
+
+@_reads("batch")
+def read_batch(row: Row) -> Batch:
+    """A batch from its id, the columns `BATCH`, and the rows of its items."""
+    *columns, items = row
+    names = BatchItem.__struct_fields__
+    values = dict(zip(("id", *BATCH), columns, strict=True))
+    read = [{**dict(zip(names, item, strict=True)), "settled": bool(item[-1])} for item in items]
+    return msgspec.convert({**values, "items": read}, Batch)
 
 
 _NO_USAGE = Usage()

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-
-class LockedError(Exception):
-    """Another process holds the lock."""
+from contextecho.store.databases.database import LockedError
 
 
 @contextmanager

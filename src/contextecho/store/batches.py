@@ -1,0 +1,88 @@
+"""Provider batches: written down before anybody waits for them.
+
+The one thing to know: `open` commits a batch with its requests, each an attempt of
+the ledger, before the provider hears of it. A process that dies afterwards leaves a
+batch that the next one finds with `unfinished`: with the provider's name it can be
+asked for; without one the provider's own list tells whether it has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from contextecho.contexts import Request
+from contextecho.errors import DataError
+from contextecho.models import Reply
+from contextecho.store import rows, statements
+from contextecho.store.databases import Database
+from contextecho.store.ledger import Begin, End, LedgerWriter
+from contextecho.store.model import Batch, BatchState
+from contextecho.store.moment import now
+
+
+class Batches:
+    """The batches of a store."""
+
+    def __init__(self, database: Database, ledger: LedgerWriter) -> None:
+        """`ledger` writes their attempts."""
+        self._db = database
+        self._ledger = ledger
+
+    def open(self, run_id: str, provider: str, requests: Sequence[Request]) -> Batch:
+        """Write down that distinct requests are about to be given to a provider together."""
+        moment = now()
+
+        def enter() -> int:
+            told = (run_id, provider, moment)
+            known = self._ledger.again and self._db.first(statements.opened_batch, *told)
+            if known:
+                return int(known[0])
+            new = (run_id, provider, None, BatchState.OPENED, moment, None, None)
+            (batch,) = self._db.first(statements.keep_batch, *new) or (None,)
+            for request in requests:
+                attempt = self._ledger.enter(Begin(run_id, request, moment))
+                self._db.run(statements.keep_item, batch, request.key, attempt)
+            return int(batch)
+
+        return self.find(self._ledger.transact(enter))
+
+    def submitted(self, batch: int, provider_id: str) -> None:
+        """The provider has it, under this name."""
+        values = (provider_id, BatchState.SUBMITTED, now(), batch)
+        self._db.write(lambda: self._db.run(statements.submit_batch, *values))
+
+    def settle(self, batch: int, replies: Mapping[str, Reply]) -> None:
+        """Write down what items brought, by custom id, in one transaction.
+
+        An item that was settled before keeps what it has: results may be read twice.
+        Raises `DataError` for an item that the batch does not have; nothing is written then.
+        """
+        items = {item.custom_id: item for item in self.find(batch).items}
+        if strangers := replies.keys() - items.keys():
+            raise DataError(f"batch {batch} has no item {min(strangers)!r}", where=self._db.where)
+        moment = now()
+        ends = [
+            End(items[custom_id].attempt, reply, moment)
+            for custom_id, reply in replies.items()
+            if not items[custom_id].settled
+        ]
+        self._ledger.write(ends)
+
+    def end(self, batch: int) -> None:
+        """Nothing more will come of it. Items without a reply stay in the ledger as lost."""
+        values = (BatchState.ENDED, now(), batch)
+        self._db.write(lambda: self._db.run(statements.end_batch, *values))
+
+    def unfinished(self, run_id: str) -> tuple[Batch, ...]:
+        """The batches of a run that have not ended, oldest first."""
+        return tuple(map(self._whole, self._db.rows(statements.open_batches, run_id)))
+
+    def find(self, batch: int) -> Batch:
+        """A batch by its id. Raises `DataError` when it is not in this store."""
+        row = self._db.first(statements.one_batch, batch)
+        if row is None:
+            raise DataError(f"no batch {batch} in the store", where=self._db.where)
+        return self._whole(row)
+
+    def _whole(self, row: rows.Row) -> Batch:
+        return rows.read_batch((*row, list(self._db.rows(statements.batch_items, row[0]))))

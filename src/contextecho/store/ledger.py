@@ -1,0 +1,112 @@
+"""Writing the ledger: what is about to be sent, and what came back.
+
+The one thing to know: several of these are written in one transaction where they
+happen at the same moment. Doing it again after a lost connection writes nothing
+twice: an attempt is told by its request, its run and the moment it was begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from contextecho.contexts import Context, Request
+from contextecho.models import Failed, FailureKind, Reply
+from contextecho.store import rows, statements
+from contextecho.store.databases import Database
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A request that is about to be sent, as part of a run."""
+
+    run: str
+    request: Request
+    moment: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What an attempt brought."""
+
+    attempt: int
+    reply: Reply
+    moment: str
+
+
+Entry = Begin | End
+
+
+class LedgerWriter:
+    """Writes entries, and the contexts and requests that they need."""
+
+    def __init__(self, database: Database) -> None:
+        """`database` is migrated."""
+        self._db = database
+        self._kept: set[str] = set()  # contexts known to be in the database
+        self._new: set[str] = set()  # written by the transaction that is open
+        self.again = False  # this transaction was done before, and may have been kept
+
+    def write(self, entries: Sequence[Entry]) -> list[int]:
+        """Write entries in one transaction; gives each one's attempt."""
+        return self.transact(lambda: [self.enter(entry) for entry in entries])
+
+    def transact(self, work: Callable[[], T]) -> T:
+        """Do `work` in one transaction, in which `enter` and `keep_context` may be called."""
+        self.again = False
+
+        def once() -> T:
+            self._new.clear()
+            result = work()
+            self.again = True
+            return result
+
+        result = self._db.write(once)
+        self._kept |= self._new
+        return result
+
+    def enter(self, entry: Entry) -> int:
+        """Write one entry; gives its attempt."""
+        return self._begin(entry) if isinstance(entry, Begin) else self._end(entry)
+
+    def _begin(self, entry: Begin) -> int:
+        request = entry.request
+        told = (request.key, entry.run, entry.moment)
+        if self.again and (kept := self._db.first(statements.begun_attempt, *told)):
+            return int(kept[0])
+        self.keep_context(request.context)
+        self._db.run(statements.keep_request, *rows.request_row(request))
+        new = self._db.first(statements.begin_attempt, *told)
+        assert new is not None  # an INSERT gives its row
+        return int(new[0])
+
+    def _end(self, entry: End) -> int:
+        attempt, reply = entry.attempt, entry.reply
+        self._db.run(statements.end_attempt, entry.moment, *rows.reply_row(reply), attempt)
+        self._db.run(statements.keep_reply, int(self._settles(attempt, reply)), attempt)
+        return attempt
+
+    def _settles(self, attempt: int, reply: Reply) -> bool:
+        """Whether the reply is the end for its key.
+
+        A request found invalid stays so until it is changed, and then has another
+        key. But while a target has never answered anything, the complaint may be
+        about the set-up (URL, model, parameter) rather than about this request.
+        """
+        if not isinstance(reply, Failed):
+            return True
+        return reply.kind is FailureKind.BAD_REQUEST and bool(
+            self._db.first(statements.target_answered, attempt)
+        )
+
+    def keep_context(self, context: Context) -> None:
+        """Keep a context, once however many requests share it."""
+        sha256 = context.sha256
+        if sha256 in self._kept or sha256 in self._new:
+            return
+        if self._db.first(statements.has_blob, sha256) is None:
+            self._db.run(statements.keep_blob, sha256, rows.pack_context(context))
+        self._new.add(sha256)

@@ -1,0 +1,352 @@
+"""Every statement of the store, as functions of the database's INSERT.
+
+The one thing to know: values are bound by place, in the order in which they stand
+in the function, and constants are spelled out, so that each compiles to one
+string that is the same for every call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    ClauseElement,
+    ColumnElement,
+    Select,
+    TableClause,
+    and_,
+    bindparam,
+    delete,
+    distinct,
+    func,
+    literal_column,
+    select,
+    update,
+)
+
+from contextecho.store import rows
+from contextecho.store.databases import InsertInto
+from contextecho.store.tables import (
+    ATTEMPT,
+    BATCH,
+    BATCH_ITEM,
+    BLOB,
+    CELL,
+    REPLY,
+    REQUEST,
+    RUN,
+    VERDICT,
+)
+
+_ONE: ColumnElement[Any] = literal_column("1")
+_ZERO: ColumnElement[Any] = literal_column("0")
+_FAILED: ColumnElement[Any] = literal_column("'failed'")
+
+
+def _columns(table: TableClause, names: tuple[str, ...]) -> list[ColumnElement[Any]]:
+    return [table.c[name] for name in names]
+
+
+def _bound(*names: str) -> dict[str, ColumnElement[Any]]:
+    return {name: bindparam(name) for name in names}
+
+
+# Runs
+
+
+def touch_run(_: InsertInto) -> ClauseElement:
+    """When a known run was begun again: the moment, the run."""
+    return update(RUN).values(begun_at=bindparam("moment")).where(RUN.c.id == bindparam("run"))
+
+
+def keep_run(insert: InsertInto) -> ClauseElement:
+    """The columns `RUN`, then when it was begun."""
+    new: ClauseElement = insert(RUN).on_conflict_do_nothing()
+    return new
+
+
+def keep_cell(insert: InsertInto) -> ClauseElement:
+    """The run, the ordinal, the key, the columns `CELL`."""
+    new: ClauseElement = insert(CELL).on_conflict_do_nothing()
+    return new
+
+
+def all_runs(_: InsertInto) -> ClauseElement:
+    """Every run, the one begun last first."""
+    return select(*_columns(RUN, rows.RUN)).order_by(RUN.c.begun_at.desc(), RUN.c.id)
+
+
+def one_run(_: InsertInto) -> ClauseElement:
+    """A run by its id."""
+    return select(*_columns(RUN, rows.RUN)).where(RUN.c.id == bindparam("run"))
+
+
+# Cells and replies
+
+
+def cells(_: InsertInto) -> ClauseElement:
+    """The cells of a run: key, columns `CELL`."""
+    return (
+        select(CELL.c.key, *_columns(CELL, rows.CELL))
+        .where(CELL.c.run == bindparam("run"))
+        .order_by(CELL.c.ordinal)
+    )
+
+
+def count_keys(_: InsertInto) -> ClauseElement:
+    """How many distinct requests a run has."""
+    return select(func.count(distinct(CELL.c.key))).where(CELL.c.run == bindparam("run"))
+
+
+def missing_cells(_: InsertInto) -> ClauseElement:
+    """The cells of a run without a settled reply: key, columns `CELL`."""
+    settled = and_(REPLY.c.key == CELL.c.key, REPLY.c.settled == _ONE)
+    return (
+        select(CELL.c.key, *_columns(CELL, rows.CELL))
+        .select_from(CELL.outerjoin(REPLY, settled))
+        .where(CELL.c.run == bindparam("run"), REPLY.c.key.is_(None))
+        .order_by(CELL.c.ordinal)
+    )
+
+
+def replies(_: InsertInto) -> ClauseElement:
+    """The cells of a run: key, attempts, when it ended, columns `CELL`, columns `REPLY`."""
+    others = ATTEMPT.alias("others")
+    attempts = select(func.count()).select_from(others).where(others.c.key == CELL.c.key)
+    return (
+        select(
+            CELL.c.key,
+            attempts.scalar_subquery(),
+            ATTEMPT.c.ended_at,
+            *_columns(CELL, rows.CELL),
+            *_columns(ATTEMPT, rows.REPLY),
+        )
+        .select_from(
+            CELL.outerjoin(REPLY, REPLY.c.key == CELL.c.key).outerjoin(
+                ATTEMPT, ATTEMPT.c.id == REPLY.c.attempt
+            )
+        )
+        .where(CELL.c.run == bindparam("run"))
+        .order_by(CELL.c.ordinal)
+    )
+
+
+def settled_reply(_: InsertInto) -> ClauseElement:
+    """The reply that settled a key: columns `REPLY`."""
+    return (
+        select(*_columns(ATTEMPT, rows.REPLY))
+        .select_from(REPLY.join(ATTEMPT, ATTEMPT.c.id == REPLY.c.attempt))
+        .where(REPLY.c.key == bindparam("key"), REPLY.c.settled == _ONE)
+    )
+
+
+def blob(_: InsertInto) -> ClauseElement:
+    """What is kept under a hash."""
+    return select(BLOB.c.zstd).where(BLOB.c.sha256 == bindparam("sha256"))
+
+
+def has_blob(_: InsertInto) -> ClauseElement:
+    """One row if something is kept under a hash."""
+    return select(_ONE).select_from(BLOB).where(BLOB.c.sha256 == bindparam("sha256"))
+
+
+def keep_blob(insert: InsertInto) -> ClauseElement:
+    """The hash, the bytes."""
+    new: ClauseElement = insert(BLOB).on_conflict_do_nothing()
+    return new
+
+
+# The ledger
+
+
+def keep_request(insert: InsertInto) -> ClauseElement:
+    """The columns `REQUEST`."""
+    new: ClauseElement = insert(REQUEST).on_conflict_do_nothing()
+    return new
+
+
+def begin_attempt(insert: InsertInto) -> ClauseElement:
+    """The key, the run, the moment; gives the attempt's id."""
+    new = insert(ATTEMPT).values(_bound("key", "run", "begun_at"))
+    given: ClauseElement = new.returning(ATTEMPT.c.id)
+    return given
+
+
+def begun_attempt(_: InsertInto) -> ClauseElement:
+    """The id of an attempt by key, run and moment."""
+    return select(ATTEMPT.c.id).where(
+        ATTEMPT.c.key == bindparam("key"),
+        ATTEMPT.c.run == bindparam("run"),
+        ATTEMPT.c.begun_at == bindparam("moment"),
+    )
+
+
+def end_attempt(_: InsertInto) -> ClauseElement:
+    """The moment, the columns `REPLY`, the attempt."""
+    return (
+        update(ATTEMPT)
+        .values(_bound("ended_at", *rows.REPLY))
+        .where(ATTEMPT.c.id == bindparam("attempt"))
+    )
+
+
+def keep_reply(insert: InsertInto) -> ClauseElement:
+    """Whether it settles the key, the attempt. What is settled stays."""
+    found = select(ATTEMPT.c.key, ATTEMPT.c.id, bindparam("settled")).where(
+        ATTEMPT.c.id == bindparam("attempt")
+    )
+    new = insert(REPLY).from_select(["key", "attempt", "settled"], found)
+    kept: ClauseElement = new.on_conflict_do_update(
+        index_elements=["key"],
+        set_={"attempt": new.excluded.attempt, "settled": new.excluded.settled},
+        where=REPLY.c.settled == _ZERO,
+    )
+    return kept
+
+
+def target_answered(_: InsertInto) -> ClauseElement:
+    """One row if the target of an attempt has ever answered."""
+    asked, its = REQUEST.alias("asked"), ATTEMPT.alias("its")
+    target = (
+        select(asked.c.target)
+        .select_from(its.join(asked, asked.c.key == its.c.key))
+        .where(its.c.id == bindparam("attempt"))
+    )
+    answered = (
+        select(_ONE)
+        .select_from(ATTEMPT.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key))
+        .where(ATTEMPT.c.outcome != _FAILED, REQUEST.c.target == target.scalar_subquery())
+    )
+    return select(_ONE).where(answered.exists())
+
+
+def spend(_: InsertInto) -> ClauseElement:
+    """What the calls of a run used: target, then the fields of `Ledger`."""
+    outcome, tokens = ATTEMPT.c.outcome, ("input", "cached", "cache_write", "output", "reasoning")
+    return (
+        select(
+            REQUEST.c.target,
+            func.count(),
+            func.count().filter(outcome.is_(None)),
+            func.count().filter(outcome == _FAILED),
+            func.count().filter(outcome != _FAILED, ATTEMPT.c.input.is_(None)),
+            *(func.coalesce(func.sum(ATTEMPT.c[name]), _ZERO) for name in tokens),
+            func.coalesce(func.max(ATTEMPT.c.input), _ZERO),
+        )
+        .select_from(ATTEMPT.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key))
+        .where(ATTEMPT.c.run == bindparam("run"))
+        .group_by(REQUEST.c.target)
+        .order_by(REQUEST.c.target)
+    )
+
+
+# Verdicts
+
+
+def keep_verdict(insert: InsertInto) -> ClauseElement:
+    """The columns `VERDICT`, in place of an earlier one."""
+    new = insert(VERDICT)
+    read = ("value", "invalid", "detail")
+    kept: ClauseElement = new.on_conflict_do_update(
+        index_elements=["reply_key", "scorer", "scorer_version"],
+        set_={name: new.excluded[name] for name in read},
+    )
+    return kept
+
+
+def run_verdicts(_: InsertInto) -> ClauseElement:
+    """Every verdict on the replies of a run: columns `VERDICT`."""
+    keys = select(CELL.c.key).where(CELL.c.run == bindparam("run"))
+    return _verdicts().where(VERDICT.c.reply_key.in_(keys))
+
+
+def _verdicts() -> Select[Any]:
+    order = _columns(VERDICT, ("reply_key", "scorer", "scorer_version"))
+    return select(*_columns(VERDICT, rows.VERDICT)).order_by(*order)
+
+
+# Batches
+
+
+def keep_batch(insert: InsertInto) -> ClauseElement:
+    """The columns `BATCH`; gives the batch's id."""
+    new: ClauseElement = insert(BATCH).values(_bound(*rows.BATCH)).returning(BATCH.c.id)
+    return new
+
+
+def opened_batch(_: InsertInto) -> ClauseElement:
+    """The id of a batch by run, provider and moment."""
+    return select(BATCH.c.id).where(
+        BATCH.c.run == bindparam("run"),
+        BATCH.c.provider == bindparam("provider"),
+        BATCH.c.opened_at == bindparam("moment"),
+    )
+
+
+def keep_item(insert: InsertInto) -> ClauseElement:
+    """The batch, the custom id, the attempt."""
+    new: ClauseElement = insert(BATCH_ITEM).on_conflict_do_nothing()
+    return new
+
+
+def submit_batch(_: InsertInto) -> ClauseElement:
+    """The provider's id, the state, the moment, the batch."""
+    return _change_batch("provider_id", "state", "submitted_at")
+
+
+def end_batch(_: InsertInto) -> ClauseElement:
+    """The state, the moment, the batch."""
+    return _change_batch("state", "ended_at")
+
+
+def _change_batch(*names: str) -> ClauseElement:
+    return update(BATCH).values(_bound(*names)).where(BATCH.c.id == bindparam("batch"))
+
+
+def open_batches(_: InsertInto) -> ClauseElement:
+    """The batches of a run that have not ended: id, columns `BATCH`."""
+    return (
+        select(BATCH.c.id, *_columns(BATCH, rows.BATCH))
+        .where(BATCH.c.run == bindparam("run"), BATCH.c.ended_at.is_(None))
+        .order_by(BATCH.c.id)
+    )
+
+
+def one_batch(_: InsertInto) -> ClauseElement:
+    """A batch by its id: id, columns `BATCH`."""
+    return select(BATCH.c.id, *_columns(BATCH, rows.BATCH)).where(BATCH.c.id == bindparam("batch"))
+
+
+def batch_items(_: InsertInto) -> ClauseElement:
+    """The items of a batch: custom id, attempt, key, whether it is settled."""
+    return (
+        select(
+            BATCH_ITEM.c.custom_id,
+            BATCH_ITEM.c.attempt,
+            ATTEMPT.c.key,
+            ATTEMPT.c.ended_at.is_not(None),
+        )
+        .select_from(BATCH_ITEM.join(ATTEMPT, ATTEMPT.c.id == BATCH_ITEM.c.attempt))
+        .where(BATCH_ITEM.c.batch == bindparam("batch"))
+        .order_by(BATCH_ITEM.c.attempt)
+    )
+
+
+# What nothing refers to
+
+
+def loose_blobs(_: InsertInto) -> ClauseElement:
+    """Blobs that neither a cell nor a request refers to: hash, bytes."""
+    return (
+        select(BLOB.c.sha256, func.length(BLOB.c.zstd))
+        .where(
+            BLOB.c.sha256.not_in(select(CELL.c.prefix)),
+            BLOB.c.sha256.not_in(select(REQUEST.c.context)),
+        )
+        .order_by(BLOB.c.sha256)
+    )
+
+
+def drop_blob(_: InsertInto) -> ClauseElement:
+    """Forget a blob by its hash."""
+    return delete(BLOB).where(BLOB.c.sha256 == bindparam("sha256"))
