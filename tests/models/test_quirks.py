@@ -138,7 +138,7 @@ async def test_the_official_sdk_sends_the_same(target: str) -> None:
 
 def test_every_provider_that_speaks_chat_completions_is_compared_with_the_sdk() -> None:
     compared = {target.partition("/")[0] for target in CALLS} | {"anthropic", "azure"}
-    assert set(provider_ids()) - compared == {"local", "simulated"}
+    assert set(provider_ids()) - compared == {"inspect", "local", "simulated"}
 
 
 AZURE: dict[str, dict[str, Any]] = {
@@ -332,7 +332,7 @@ def test_every_quirk_is_explained() -> None:
 def test_every_provider_is_listed_with_its_keys() -> None:
     rows = dict(page("models.md").tables)["Providers and keys"]
     listed = {name.strip("`"): row[1] for row in rows for name in row[0].split(", ")}
-    assert set(listed) == set(provider_ids()) - {"local", "simulated"}
+    assert set(listed) == set(provider_ids()) - {"inspect", "local", "simulated"}
     for name, keys in listed.items():
         provider = find_provider(f"{name}/m")
         named = " or ".join(f"`{variable}`" for variable in provider.key_env)
