@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from contextecho.contexts import Arm
-from contextecho.engine import DEFAULT_LIMITS, Collection, Limits, collect
+from contextecho.engine import DEFAULT_LIMITS, Collection, Limits, ask_requests, collect
 from contextecho.engine.agenda import Agenda
+from contextecho.engine.collect import plan_work
 from contextecho.models import Caching
 from contextecho.models.wire import WireModel
 from contextecho.store import open_store
@@ -100,6 +101,27 @@ def test_prefixes_begun_side_by_side_are_kept_warm_by_their_own_calls(
     assert writes(tmp_path / "ours") == 8
     monkeypatch.setattr("contextecho.engine.agenda._Group.cools", lambda *_: False)
     assert writes(tmp_path / "in turn") > 8
+
+
+def test_lanes_that_run_side_by_side_leave_each_others_prefixes_warm(tmp_path: Path) -> None:
+    """As a target's and its judge's do: each keeps to the floor of its own provider."""
+    plans = {
+        name: study(TARGETS[name], positions=2, probes=5, wordings=4, chars=12_000)
+        for name in ("anthropic", "openai")
+    }
+    simulators = {
+        name: Simulator(POLICIES[name], clock=loop_time, latency=LATENCY) for name in plans
+    }
+    models = {TARGETS[name]: simulated_model(TARGETS[name], simulators[name]) for name in plans}
+    both = study(TARGETS["anthropic"], positions=2, probes=5, wordings=4, chars=12_000)
+    work = {target: groups for plan in plans.values() for target, groups in plan_work(plan).items()}
+    with open_store(tmp_path) as store:
+        run = store.begin_run(both, "s", {})
+        total = sum(len(plan.cells) for plan in plans.values())
+        done = run_virtually(ask_requests(work, store, run.id, models, total=total))
+    assert done.complete
+    for name, plan in plans.items():
+        assert simulators[name].processed <= 1.03 * floor_of(plan, POLICIES[name])
 
 
 def test_a_models_caching_is_what_its_lane_goes_by(

@@ -9,6 +9,7 @@ import pytest
 
 from contextecho.contexts import Context, Decoding, Message, Request, ToolCall
 from contextecho.models import (
+    Caching,
     Quirks,
     asking_notes,
     find_provider,
@@ -138,7 +139,7 @@ async def test_the_official_sdk_sends_the_same(target: str) -> None:
 
 def test_every_provider_that_speaks_chat_completions_is_compared_with_the_sdk() -> None:
     compared = {target.partition("/")[0] for target in CALLS} | {"anthropic", "azure"}
-    assert set(provider_ids()) - compared == {"local", "simulated"}
+    assert set(provider_ids()) - compared == {"inspect", "local", "simulated"}
 
 
 AZURE: dict[str, dict[str, Any]] = {
@@ -202,6 +203,43 @@ async def test_azures_addresses_are_taken_as_its_portal_shows_them(
         async with open_model(asked.target, base_url=url) as model:
             await model.answer(asked)
     assert server.paths == [path]
+
+
+@pytest.mark.parametrize("ttl", [None, "5m", "1h"])
+async def test_anthropics_marks_are_the_sdks_for_each_lifetime(ttl: Any) -> None:
+    anthropic = pytest.importorskip("anthropic")
+    mark = {"cache_control": {"type": "ephemeral"} | ({"ttl": ttl} if ttl else {})}
+
+    def text(said: str, **marked: Any) -> list[dict[str, Any]]:
+        return [{"type": "text", "text": said, **marked}]
+
+    asked = request("anthropic/claude-opus-5")  # takes no sampling, as the SDK sends none
+    async with FakeProvider() as server:
+        async with open_model(asked.target, base_url=server.url, cache_ttl=ttl) as model:
+            await model.answer(asked)
+        async with anthropic.AsyncAnthropic(
+            base_url=server.url.removesuffix("/v1"), api_key=KEY
+        ) as client:
+            await client.messages.create(
+                model="claude-opus-5",
+                max_tokens=600,
+                system=text("Be careful.", **mark),
+                messages=[
+                    {"role": "user", "content": text("List the files.")},
+                    {"role": "assistant", "content": text("a.py", **mark)},
+                    {"role": "user", "content": text("Who are you?")},
+                ],
+            )
+    assert server.broken_rules == []
+    ours, theirs = server.bodies
+    assert ours == theirs
+    assert server.headers[0]["x-api-key"] == KEY
+
+
+def test_an_hour_at_anthropic_is_what_the_engine_goes_by() -> None:
+    target = "anthropic/claude-sonnet-4-6"
+    assert open_model(target).caching == Caching(calls=1, life=300.0)
+    assert open_model(target, cache_ttl="1h").caching == Caching(calls=1, life=3600.0)
 
 
 GEMMA = "vllm/google/gemma-3-27b-it"
@@ -332,7 +370,7 @@ def test_every_quirk_is_explained() -> None:
 def test_every_provider_is_listed_with_its_keys() -> None:
     rows = dict(page("models.md").tables)["Providers and keys"]
     listed = {name.strip("`"): row[1] for row in rows for name in row[0].split(", ")}
-    assert set(listed) == set(provider_ids()) - {"local", "simulated"}
+    assert set(listed) == set(provider_ids()) - {"inspect", "local", "simulated"}
     for name, keys in listed.items():
         provider = find_provider(f"{name}/m")
         named = " or ".join(f"`{variable}`" for variable in provider.key_env)

@@ -51,7 +51,8 @@ POLICIES = {
         "marks", least=1024, life=1800.0, read=0.1, write=1.25, output=8.0, marks_end=True
     ),
     "anthropic": Policy("marks", least=1024, life=300.0, read=0.1, write=1.25),
-    "google": Policy("implicit", least=2048, life=300.0, read=0.25, output=8.0),
+    # Google names neither step nor life; these are the simulator's own.
+    "google": Policy("implicit", least=2048, step=128, life=300.0, read=0.25, output=8.0),
     "deepseek": Policy("units", least=64, step=64, life=7200.0, read=0.1, output=2.0),
 }
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from contextecho.contexts import Context, Decoding, Message, Request
-from contextecho.models import Usage, open_model
+from contextecho.models import Usage, find_provider, open_model
 from servers.caching import HOUR, POLICIES, CachingServer, Simulator
 
 # 39,000 bytes, or 9,750 tokens and those of the words around it.
@@ -77,6 +77,20 @@ async def usages(
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY"):
         monkeypatch.setenv(variable, "a-test-key")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_the_simulator_does_is_what_the_table_says(name: str) -> None:
+    """Where the table says nothing, because nothing is documented, the simulator has its own."""
+    policy, target = POLICIES[name], TARGETS[name]
+    quirks = find_provider(target).quirks_for(target.partition("/")[2])
+    said = {"least": quirks.cache_least, "step": quirks.cache_step}
+    assert {k: v for k, v in said.items() if v is not None} == {
+        k: getattr(policy, k) for k, v in said.items() if v is not None
+    }
+    assert quirks.cache_life is None or quirks.cache_life <= policy.life
+    assert quirks.cache_calls == (2 if policy.how == "units" else 1)
+    assert (quirks.cache_marks is not None) == (policy.how == "marks")
 
 
 async def test_nothing_is_cached_where_there_is_no_cache() -> None:

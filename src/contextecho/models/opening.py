@@ -72,6 +72,8 @@ def open_model(
         return open_local(target, timeout=timeout)
     if kind == "simulated":
         return _open_simulated(target, simulated)
+    if kind == "inspect":
+        return _open_inspect(target, base_url, key_env, headers or {}, timeout)
     return _open_remote(target, base_url, key_env, headers or {}, timeout, cache_ttl)
 
 
@@ -83,6 +85,26 @@ def _open_simulated(target: str, plan: Plan | None) -> Model:
     if plan is None:
         raise UsageError(f"{target!r} answers only on a plan, and none was given")
     return SimulatedModel.for_plan(plan, target=target)
+
+
+def _open_inspect(
+    target: str,
+    base_url: str | None,
+    key_env: str | None,
+    headers: Mapping[str, str],
+    timeout: float,
+) -> Model:
+    from contextecho.models.inspecting import open_inspect
+
+    key = read_key(find_provider(target), key_env, needed=False)
+    return open_inspect(
+        target,
+        asking_notes(target),
+        base_url=base_url,
+        key=key,
+        headers=headers,
+        timeout=timeout,
+    )
 
 
 def _open_remote(
@@ -143,6 +165,8 @@ def wire_body(request: Request) -> bytes:
     _, model = split_target(request.target)
     if answers_here(request.target):
         raise UsageError(f"{request.target!r} answers on this machine: no provider is sent a body")
+    if provider.id == "inspect":
+        raise UsageError(f"{request.target!r} is asked through inspect_ai, which makes the body")
 
     from contextecho.models.endpoint import Endpoint
 
@@ -229,6 +253,11 @@ def _notes(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
 def _peculiarities(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
     """How what this target is sent differs from what the protocol says."""
     notes = []
+    if provider.id == "inspect":
+        notes.append(
+            f"{target} is asked through inspect_ai, which makes the request: it may merge messages "
+            "of one role in a row, and leaves out declared tools and, at Anthropic, sampling"
+        )
     if quirks.reasons:
         notes.append(
             f"{target} thinks before it answers, and its thoughts count towards the longest reply: "
