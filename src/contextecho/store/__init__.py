@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextecho.store.checking import Checked, check_store
 from contextecho.store.describing import Contents, describe
+from contextecho.store.exporting import export_tables, export_tree
 from contextecho.store.merging import Merged, merge
 from contextecho.store.model import (
     Batch,
@@ -35,6 +36,8 @@ __all__ = [
     "Verdict",
     "check_store",
     "describe",
+    "export_tables",
+    "export_tree",
     "find_store",
     "loose_contexts",
     "merge",

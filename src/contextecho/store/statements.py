@@ -333,6 +333,17 @@ def batch_items(_: InsertInto) -> ClauseElement:
     )
 
 
+def run_attempts(_: InsertInto) -> ClauseElement:
+    """The ledger of a run: id, run, key, target, when begun and ended, columns `REPLY`."""
+    told = _columns(ATTEMPT, ("begun_at", "ended_at", *rows.REPLY))
+    return (
+        select(ATTEMPT.c.id, ATTEMPT.c.run, ATTEMPT.c.key, REQUEST.c.target, *told)
+        .select_from(ATTEMPT.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key))
+        .where(ATTEMPT.c.run == bindparam("run"))
+        .order_by(ATTEMPT.c.id)
+    )
+
+
 # Merging
 
 
