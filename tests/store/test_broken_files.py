@@ -62,7 +62,7 @@ def ask_rest(store: Store, run: RunInfo, wide: Plan, text: str) -> None:
 def test_a_full_disk_says_what_to_do_and_loses_nothing(kept: Path):
     wide = make_plan(probes=40)
     with open_store(kept) as store:
-        run, db = store.find_run(), store._db._db
+        run, db = store.find_run(), store.database._db
         db.execute("PRAGMA max_page_count = 1")  # SQLite takes it as: not one page more
         with pytest.raises(DataError, match=r"disk is full \(make room, then give the") as told:
             ask_rest(store, run, wide, "y" * 5000)

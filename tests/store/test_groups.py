@@ -19,13 +19,13 @@ from store.raw import query
 def transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """One element for each transaction begun."""
     seen: list[None] = []
-    write = store._db.write
+    write = store.database.write
 
     def counted(work: Callable[[], Any]) -> Any:
         seen.append(None)
         return write(work)
 
-    monkeypatch.setattr(store._db, "write", counted)
+    monkeypatch.setattr(store.database, "write", counted)
     return seen
 
 
@@ -90,7 +90,7 @@ async def test_whoever_waits_is_told_that_it_failed(
     def fail(_: object) -> None:
         raise DataError("the disk is full")
 
-    monkeypatch.setattr(store._db, "write", fail)
+    monkeypatch.setattr(store.database, "write", fail)
     calls = [store.opened_attempt(run.id, plan.request(cell)) for cell in plan.cells]
     told = await asyncio.gather(*calls, return_exceptions=True)
     assert [str(error) for error in told] == ["the disk is full"] * 12

@@ -113,7 +113,7 @@ def test_a_connection_lost_around_the_commit_writes_a_call_once(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """The client cannot know whether a COMMIT that was not answered took place."""
-    db: Any = store._db
+    db: Any = store.database
     transact, lost = db._transact, []
 
     def lose_it_once(work: Callable[[], Any]) -> Any:

@@ -32,6 +32,7 @@ COMMANDS = {
     "scan": "Screen sessions for register changes. No model, nothing leaves the machine.",
     "sessions": "List, show, check, keep and convert the sessions on this machine.",
     "snapshot": "Print, byte for byte, what a model would be shown.",
+    "store": "Look into a store, check it, shrink it, export it, put several together.",
     "stimuli": "List and show what a model is asked.",
 }
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextecho.store.checking import Checked, check_store
+from contextecho.store.describing import Contents, describe
+from contextecho.store.exporting import export_tables, export_tree
+from contextecho.store.merging import Merged, merge
 from contextecho.store.model import (
     Batch,
     BatchItem,
@@ -14,17 +18,29 @@ from contextecho.store.model import (
 )
 from contextecho.store.opening import find_store, open_store
 from contextecho.store.store import Store
+from contextecho.store.vacuuming import Loose, loose_contexts, vacuum
 
 __all__ = [
     "Batch",
     "BatchItem",
     "BatchState",
+    "Checked",
+    "Contents",
     "Ledger",
+    "Loose",
+    "Merged",
     "RunInfo",
     "Spend",
     "Store",
     "StoredReply",
     "Verdict",
+    "check_store",
+    "describe",
+    "export_tables",
+    "export_tree",
     "find_store",
+    "loose_contexts",
+    "merge",
     "open_store",
+    "vacuum",
 ]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from contextecho.contexts import Context, Request, canonical_json
+from contextecho.contexts import Context, Decoding, Message, Request, canonical_json
 from contextecho.errors import DataError
 from contextecho.models import Answer, Failed, Refusal, Reply, Truncated, Usage
 from contextecho.store.model import Batch, BatchItem, RunInfo, Verdict
@@ -22,6 +22,7 @@ else:
     from backports import zstd
 
 Row = Sequence[Any]
+R = TypeVar("R")
 T = TypeVar("T")
 _Targets = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 
@@ -36,7 +37,7 @@ RUN = (
     "plan",
     "versions",
 )
-REQUEST = ("key", "target", "context", "ask", "decoding", "sample")
+REQUEST = ("key", "target", "context", "ask", "decoding", "sample", "serving", "schema")
 REPLY = (
     "outcome",
     "text",
@@ -52,12 +53,12 @@ VERDICT = Verdict.__struct_fields__
 BATCH = ("run", "provider", "provider_id", "state", "opened_at", "submitted_at", "ended_at")
 
 
-def _reads(what: str) -> Callable[[Callable[[Row], T]], Callable[[Row], T]]:
+def _reads(what: str) -> Callable[[Callable[[R], T]], Callable[[R], T]]:
     """Let a row that somebody else has changed be a `DataError` that names what it was."""
 
-    def wrap(read: Callable[[Row], T]) -> Callable[[Row], T]:
+    def wrap(read: Callable[[R], T]) -> Callable[[R], T]:
         @wraps(read)
-        def read_checked(row: Row) -> T:
+        def read_checked(row: R) -> T:
             try:
                 return read(row)
             except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
@@ -128,9 +129,18 @@ def pack_context(context: Context) -> bytes:
     return zstd.compress(canonical_json(context))
 
 
+@_reads("context")
 def unpack_context(packed: bytes) -> Context:
     """The context that `pack_context` packed."""
-    return msgspec.json.decode(zstd.decompress(packed), type=Context)
+    return msgspec.json.decode(unpack_bytes(packed), type=Context)
+
+
+def unpack_bytes(packed: bytes) -> bytes:
+    """The canonical JSON of a packed context. Raises `DataError` when it was damaged."""
+    try:
+        return zstd.decompress(packed)
+    except (zstd.ZstdError, TypeError) as error:
+        raise DataError(f"a context in the store cannot be read: {error}") from error
 
 
 def cell_row(cell: Cell) -> Row:
@@ -153,6 +163,23 @@ def request_row(request: Request) -> Row:
         canonical_json(request.ask).decode(),
         canonical_json(request.decoding).decode(),
         request.sample,
+        request.serving,
+        None if request.schema is None else msgspec.json.encode(request.schema).decode(),
+    )
+
+
+@_reads("request")
+def read_request(row: Row) -> Request:
+    """A request from the columns `REQUEST` after its key, with the context itself for its hash."""
+    target, context, ask, decoding, sample, serving, schema = row
+    return Request(
+        target=target,
+        context=context,
+        ask=msgspec.json.decode(ask, type=tuple[Message, ...]),
+        decoding=msgspec.json.decode(decoding, type=Decoding),
+        sample=sample,
+        serving=serving or "",
+        schema=None if schema is None else msgspec.json.decode(schema),
     )
 
 

@@ -20,12 +20,13 @@ from sqlalchemy import (
     distinct,
     func,
     literal_column,
+    or_,
     select,
     update,
 )
 
 from contextecho.store import rows
-from contextecho.store.databases import InsertInto
+from contextecho.store.databases import InsertInto, Statement
 from contextecho.store.tables import (
     ATTEMPT,
     BATCH,
@@ -329,6 +330,135 @@ def batch_items(_: InsertInto) -> ClauseElement:
         .select_from(BATCH_ITEM.join(ATTEMPT, ATTEMPT.c.id == BATCH_ITEM.c.attempt))
         .where(BATCH_ITEM.c.batch == bindparam("batch"))
         .order_by(BATCH_ITEM.c.attempt)
+    )
+
+
+def run_attempts(_: InsertInto) -> ClauseElement:
+    """The ledger of a run: id, run, key, target, when begun and ended, columns `REPLY`."""
+    told = _columns(ATTEMPT, ("begun_at", "ended_at", *rows.REPLY))
+    return (
+        select(ATTEMPT.c.id, ATTEMPT.c.run, ATTEMPT.c.key, REQUEST.c.target, *told)
+        .select_from(ATTEMPT.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key))
+        .where(ATTEMPT.c.run == bindparam("run"))
+        .order_by(ATTEMPT.c.id)
+    )
+
+
+# Merging
+
+
+def end_open_attempt(_: InsertInto) -> ClauseElement:
+    """As `end_attempt`, for an attempt that is still out."""
+    return (
+        update(ATTEMPT)
+        .values(_bound("ended_at", *rows.REPLY))
+        .where(ATTEMPT.c.id == bindparam("attempt"), ATTEMPT.c.ended_at.is_(None))
+    )
+
+
+def standing(_: InsertInto) -> ClauseElement:
+    """What answers a key: attempt, whether it settles it, when it ended."""
+    return (
+        select(REPLY.c.attempt, REPLY.c.settled, ATTEMPT.c.ended_at)
+        .select_from(REPLY.join(ATTEMPT, ATTEMPT.c.id == REPLY.c.attempt))
+        .where(REPLY.c.key == bindparam("key"))
+    )
+
+
+def ended(_: InsertInto) -> ClauseElement:
+    """When an attempt ended."""
+    return select(ATTEMPT.c.ended_at).where(ATTEMPT.c.id == bindparam("attempt"))
+
+
+def replace_reply(_: InsertInto) -> ClauseElement:
+    """The attempt, whether it settles the key, the key."""
+    return (
+        update(REPLY)
+        .values(_bound("attempt", "settled"))
+        .where(REPLY.c.key == bindparam("its_key"))
+    )
+
+
+def add_verdict(insert: InsertInto) -> ClauseElement:
+    """The columns `VERDICT`, where there is none."""
+    new: ClauseElement = insert(VERDICT).on_conflict_do_nothing()
+    return new
+
+
+def forget_verdicts(_: InsertInto) -> ClauseElement:
+    """Every verdict on the reply to a key."""
+    return delete(VERDICT).where(VERDICT.c.reply_key == bindparam("key"))
+
+
+# Looking at everything
+
+
+def everything(table: TableClause) -> Statement:
+    """All columns of all rows of a table, in the order of the first column."""
+
+    def rows_of(_: InsertInto) -> ClauseElement:
+        return select(*table.c).order_by(*list(table.c)[:1])
+
+    return rows_of
+
+
+def all_requests(_: InsertInto) -> ClauseElement:
+    """Every request, context by context: columns `REQUEST`."""
+    return select(*_columns(REQUEST, rows.REQUEST)).order_by(REQUEST.c.context, REQUEST.c.key)
+
+
+def half_ended(_: InsertInto) -> ClauseElement:
+    """Attempts that ended without an outcome, or have one without an end."""
+    ended, came = ATTEMPT.c.ended_at.is_(None), ATTEMPT.c.outcome.is_(None)
+    return select(ATTEMPT.c.id).where(ended != came)
+
+
+def unexplained(_: InsertInto) -> ClauseElement:
+    """Attempts that failed without a reason, or have one without having failed."""
+    failed, said = ATTEMPT.c.outcome == _FAILED, ATTEMPT.c.failure.is_not(None)
+    return select(ATTEMPT.c.id).where(failed != said)
+
+
+def impossible_usage(_: InsertInto) -> ClauseElement:
+    """Attempts with negative tokens, or with parts that are more than the whole."""
+    a = ATTEMPT.c
+    cached = func.coalesce(a.cached, _ZERO) + func.coalesce(a.cache_write, _ZERO)
+    counts = (a.input, a.cached, a.cache_write, a.output, a.reasoning)
+    negative = (count < _ZERO for count in counts)
+    return select(a.id).where(or_(*negative, cached > a.input, a.reasoning > a.output))
+
+
+def stray_replies(_: InsertInto) -> ClauseElement:
+    """Replies whose attempt belongs to another key, or has brought nothing."""
+    strays = or_(ATTEMPT.c.key != REPLY.c.key, ATTEMPT.c.ended_at.is_(None))
+    joined = REPLY.join(ATTEMPT, ATTEMPT.c.id == REPLY.c.attempt)
+    return select(REPLY.c.key).select_from(joined).where(strays)
+
+
+def unsettled_answers(_: InsertInto) -> ClauseElement:
+    """Keys that were answered, and yet are not settled."""
+    settled = select(REPLY.c.key).where(REPLY.c.settled == _ONE)
+    answered = ATTEMPT.c.outcome != _FAILED
+    return select(ATTEMPT.c.key).distinct().where(answered, ATTEMPT.c.key.not_in(settled))
+
+
+def outcomes(_: InsertInto) -> ClauseElement:
+    """How many keys have a reply, by outcome and whether it settles them."""
+    return (
+        select(ATTEMPT.c.outcome, REPLY.c.settled, func.count())
+        .select_from(REPLY.join(ATTEMPT, ATTEMPT.c.id == REPLY.c.attempt))
+        .group_by(ATTEMPT.c.outcome, REPLY.c.settled)
+        .order_by(ATTEMPT.c.outcome, REPLY.c.settled.desc())
+    )
+
+
+def run_sizes(_: InsertInto) -> ClauseElement:
+    """Every run with its cells and how many of them are settled."""
+    settled = and_(REPLY.c.key == CELL.c.key, REPLY.c.settled == _ONE)
+    return (
+        select(CELL.c.run, func.count(), func.count(REPLY.c.key))
+        .select_from(CELL.outerjoin(REPLY, settled))
+        .group_by(CELL.c.run)
     )
 
 

@@ -31,7 +31,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         """`database` is migrated."""
-        self._db = database
+        self.database = database  # for the rest of this room
         self._ledger = LedgerWriter(database)
         self._groups = Groups(self._ledger.write, in_thread=database.waits_for_disk)
         self.batches = Batches(database, self._ledger)
@@ -47,12 +47,12 @@ class Store:
         try:
             self._groups.finish()
         finally:
-            self._db.close()
+            self.database.close()
 
     @property
     def where(self) -> str:
         """How a message names the store; never with a password."""
-        return self._db.where
+        return self.database.where
 
     # Runs
 
@@ -67,7 +67,7 @@ class Store:
         run_id = rows.plan_id(plan)
 
         def begin() -> None:
-            if not self._db.run(statements.touch_run, now(), run_id):
+            if not self.database.run(statements.touch_run, now(), run_id):
                 self._write_run(run_id, plan, str(session_path), versions)
 
         self._ledger.transact(begin)
@@ -79,7 +79,7 @@ class Store:
         for context in (*plan.contexts.values(), *(s.context for s in plan.snapshots)):
             self._ledger.keep_context(context)
         moment = now()
-        self._db.run(
+        self.database.run(
             statements.keep_run,
             run_id,
             moment,
@@ -91,7 +91,7 @@ class Store:
             msgspec.json.encode(versions).decode(),
             moment,
         )
-        self._db.run_many(
+        self.database.run_many(
             statements.keep_cell,
             (
                 (run_id, ordinal, plan.request(cell).key, *rows.cell_row(cell))
@@ -101,7 +101,7 @@ class Store:
 
     def runs(self) -> tuple[RunInfo, ...]:
         """All runs, the one begun or continued last first."""
-        return tuple(rows.read_run(row) for row in self._db.rows(statements.all_runs))
+        return tuple(rows.read_run(row) for row in self.database.rows(statements.all_runs))
 
     def find_run(self, text: str = "latest") -> RunInfo:
         """The run that `text` names: `latest`, or the beginning of one id.
@@ -118,7 +118,7 @@ class Store:
         )
 
     def _run(self, run_id: str) -> RunInfo:
-        row = self._db.first(statements.one_run, run_id)
+        row = self.database.first(statements.one_run, run_id)
         if row is None:
             raise DataError(f"no run {run_id} in the store", where=self.where)
         return rows.read_run(row)
@@ -140,7 +140,7 @@ class Store:
         """
         with ExitStack() as held:
             try:
-                held.enter_context(self._db.lock(run_id))
+                held.enter_context(self.database.lock(run_id))
             except LockedError as error:
                 raise UsageError(
                     f"another process is collecting run {run_id}",
@@ -154,22 +154,22 @@ class Store:
 
     def run_cells(self, run_id: str) -> Iterator[tuple[Cell, str]]:
         """Every cell of a run with its request key, in plan order."""
-        for key, *cell in self._db.rows(statements.cells, run_id):
+        for key, *cell in self.database.rows(statements.cells, run_id):
             yield rows.read_cell(cell), key
 
     def count_requests(self, run_id: str) -> int:
         """Distinct requests among the cells of a run."""
-        return int(next(self._db.rows(statements.count_keys, run_id))[0])
+        return int(next(self.database.rows(statements.count_keys, run_id))[0])
 
     def missing(self, run_id: str) -> Iterator[tuple[Cell, str]]:
         """The cells of a run that no reply has settled, in plan order."""
-        for key, *cell in self._db.rows(statements.missing_cells, run_id):
+        for key, *cell in self.database.rows(statements.missing_cells, run_id):
             yield rows.read_cell(cell), key
 
     def replies(self, run_id: str) -> Iterator[StoredReply]:
         """Every cell of a run with what came back for it, in plan order."""
         width = len(rows.CELL)
-        for key, attempts, ended_at, *rest in self._db.rows(statements.replies, run_id):
+        for key, attempts, ended_at, *rest in self.database.rows(statements.replies, run_id):
             yield StoredReply(
                 cell=rows.read_cell(rest[:width]),
                 key=key,
@@ -180,12 +180,12 @@ class Store:
 
     def reply(self, key: str) -> Reply | None:
         """The reply that settled a key; None while there is none."""
-        row = self._db.first(statements.settled_reply, key)
+        row = self.database.first(statements.settled_reply, key)
         return rows.read_reply(row) if row else None
 
     def context(self, sha256: str) -> Context:
         """A kept context by its hash. Raises `DataError` when it is not in this store."""
-        row = self._db.first(statements.blob, sha256)
+        row = self.database.first(statements.blob, sha256)
         if row is None:
             raise DataError(f"no context {sha256[:12]} in the store", where=self.where)
         return rows.unpack_context(row[0])
@@ -222,7 +222,7 @@ class Store:
                 target: Ledger(
                     **{f: int(n) for f, n in zip(Ledger.__struct_fields__, sums, strict=True)}
                 )
-                for target, *sums in self._db.rows(statements.spend, run_id)
+                for target, *sums in self.database.rows(statements.spend, run_id)
             },
         )
 
@@ -231,9 +231,9 @@ class Store:
     def put_verdict(self, verdict: Verdict) -> None:
         """Keep a scorer's reading of a reply, in place of its earlier one by the same version."""
         row = rows.verdict_row(verdict)
-        self._db.write(lambda: self._db.run(statements.keep_verdict, *row))
+        self.database.write(lambda: self.database.run(statements.keep_verdict, *row))
 
     def verdicts(self, run_id: str) -> Iterator[Verdict]:
         """Every verdict on the replies of a run, whoever gave it; ordered by reply and scorer."""
-        for row in self._db.rows(statements.run_verdicts, run_id):
+        for row in self.database.rows(statements.run_verdicts, run_id):
             yield rows.read_verdict(row)
