@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
-from contextecho.sessions.building.tally import Tally
+from contextecho.sessions.building.tally import CUT, Tally
 from contextecho.sessions.model import (
     ANSWER,
     CALL,
@@ -165,7 +165,9 @@ class Conversation:
         Raises `SessionError` when no message is a model's.
         """
         if not self._step:
-            raise SessionError("holds no conversation: no message of a model", where=str(path))
+            cut = " before the place where it was cut" if CUT in self.tally else ""
+            what = f"holds no conversation: no message of a model{cut}"
+            raise SessionError(what, where=str(path))
         return Session(
             path=path,
             format=format,
