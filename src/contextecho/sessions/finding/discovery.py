@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -70,6 +71,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     copies: int  # files that are kept or converted from others that are there
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
+    strangers: tuple[SessionError, ...] = ()  # files that look like sessions' and are none
 
 
 def session_roots(
@@ -91,17 +93,20 @@ def survey(
     A file that has not changed since it was last looked at is not read again; the
     others are read, over `processes` (None: one a core), and `on_reading` is told how
     many they are, and their bytes. Empty files, of which clients leave many, and files
-    that no reader knows are left out.
+    that no reader knows are left out; those that look like sessions' are `strangers`.
     """
     index = Index()
     walked = walk(_holding(env) if roots is None else roots)
     files = [file for file in walked.files if file.mark.bytes]
     every = _summaries(files, index, processes, on_reading)
-    refused = [
-        SessionError(found.refusal, where=file.path)
-        for file, found in zip(files, every, strict=True)
-        if found.refusal is not None
-    ]
+    refused, strangers = (
+        [
+            SessionError(reason, where=file.path)
+            for file, reason in zip(files, map(attrgetter(why), every), strict=True)
+            if reason is not None
+        ]
+        for why in ("refusal", "stranger")
+    )
     return Survey(
         sessions=_newest_first(zip(files, every, strict=True)),
         sub_agents=sum(found.sub_agents for found in every),
@@ -112,6 +117,7 @@ def survey(
             for file, found in zip(files, every, strict=True)
             if found.sub_agents and not found.sessions
         ),
+        strangers=tuple(strangers),
     )
 
 

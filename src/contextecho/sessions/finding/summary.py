@@ -37,6 +37,7 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sessions: tuple[Summary, ...] = ()
     sub_agents: int = 0  # sessions that are sub-agents', which belong to another
     refusal: str | None = None  # why the system does not let the file be read
+    stranger: str | None = None  # why a file that looks like a session's is in no known format
 
     @property
     def is_settled(self) -> bool:
