@@ -281,10 +281,13 @@ def test_what_is_not_known_is_counted(told: Callable[..., Session]) -> None:
         **node("u", None, message("user", "q")),
         **node("w", "u", message("assistant", content=widget)),
         **node("n", "w", message("narrator", "x")),
-        **node("a", "n", message("assistant", "a")),
+        **node("s", "n", message("tool", content={"content_type": "scene", "depth": 3})),
+        **node("e", "s", message("tool", content={"content_type": "execution_output"})),
+        **node("a", "e", message("assistant", "a")),
     }
     assert reasons(told(nodes, "a")) == {
         "unknown content: super_widget": (2,),
+        "unknown content: scene": (4,),
         "unknown role: narrator": (3,),
     }
 

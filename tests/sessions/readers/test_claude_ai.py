@@ -101,6 +101,7 @@ def test_an_answer_is_cut_into_steps_where_a_result_comes_in(told: Callable[...,
             "a",
             "assistant",
             {"type": "thinking", "thinking": "Easy."},
+            {"type": "thinking", "thinking": ""},
             text("I add."),
             {"type": "tool_use", "id": "t1", "name": "calc", "input": {"é": 1}},
             {"type": "token_budget"},
@@ -124,6 +125,7 @@ def test_an_answer_is_cut_into_steps_where_a_result_comes_in(told: Callable[...,
     assert next(session.contents([got])).images == 1
     assert next(session.contents([call])).arguments == {"é": 1}
     assert reasons(session) == {
+        "thinking without text": (2,),
         "note of the token budget": (2,),
         "unknown content block: sparkle": (2,),
     }
@@ -138,7 +140,7 @@ def test_what_was_attached_is_the_humans_where_nothing_was_typed(
         message("2", "assistant", text("Short.")),
         message("3", "human", **pasted),
         message("4", "assistant", text="Old words."),
-        message("5", "human"),
+        message("5", "human", {"type": "tool_result"}),
         message("6", "system", text("?")),
     )
     assert said(session) == [
@@ -149,7 +151,11 @@ def test_what_was_attached_is_the_humans_where_nothing_was_typed(
         (Kind.ASSISTANT, Speaker.MODEL, "Old words."),
     ]
     assert [content.images for content in session.contents(session.turns[:2])] == [0, 1]
-    assert reasons(session) == {"empty message": (5,), "unknown sender: system": (6,)}
+    assert reasons(session) == {
+        "empty message": (5,),
+        "unknown content block: tool_result": (5,),
+        "unknown sender: system": (6,),
+    }
 
 
 def tree(**fields: Any) -> tuple[dict[str, Any], ...]:

@@ -57,17 +57,17 @@ def read_member(path: Path, member: str) -> Session:
         stamp = Stamp.of(file)
         source = PlacedSource(path, stamp, pieces_of)
         conversation = Conversation()
-        for found in _messages(path, file, member, conversation):
+        for found in _messages(path, file, stamp.size, member, conversation):
             source.place(found)
             _say(conversation, found)
     return conversation.session(path, format=NAME, bytes=stamp.size, source=source)
 
 
 def _messages(
-    path: Path, file: BinaryIO, member: str, conversation: Conversation
+    path: Path, file: BinaryIO, end: int, member: str, conversation: Conversation
 ) -> Iterator[Placed]:
     """The messages of one conversation, placed; what is none is counted."""
-    end, tally = Stamp.of(file).size, conversation.tally
+    tally = conversation.tally
     if _is_array_of_conversations(file):
         found = export_at(path, _look_at).read(member).elements("messages", tally=tally)
     elif is_message(decode_json(first := _first_line(file.read(end)))):

@@ -7,7 +7,7 @@ A message of the model whose `recipient` is not "all" is a call of that tool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from contextecho.sessions.building.conversation import Piece
@@ -20,9 +20,15 @@ from contextecho.sessions.readers.chatgpt.content import (
     words_of,
 )
 
-ROLES: Final = ("system", "user", "assistant", "tool")
+_ROLES: Final = ("system", "user", "assistant", "tool")
 _CONTEXTS: Final = ("user_editable_context", "model_editable_context")
 _SPOKEN: Final = ("text", "multimodal_text", "code", "")
+_RECAP: Final = "reasoning_recap"
+_OF_TOOLS: Final = (
+    *("execution_output", "computer_output", "system_error"),
+    *("tether_quote", "tether_browsing_display", "sonic_webpage"),
+)
+_KNOWN: Final = (*_CONTEXTS, *_SPOKEN, *_OF_TOOLS, "thoughts", _RECAP)
 _CUT_SHORT: Final = ("interrupted", "max_tokens")
 _UNFINISHED: Final = ("in_progress", "finished_partial_completion")
 _FINAL: Final = {"final": True, "commentary": False}
@@ -72,16 +78,18 @@ def is_broken_off(message: dict[str, Any]) -> bool:
     return how in _CUT_SHORT or text_in(message, "status") in _UNFINISHED
 
 
-def left_out(message: dict[str, Any]) -> str:
-    """Why a message without pieces has none."""
+def left_out(message: dict[str, Any], pieces: Sequence[Piece]) -> str | None:
+    """Why a message says nothing; None for one that does, and for a result that is empty."""
+    if any(piece.text.strip() or piece.images for piece in pieces):
+        return None
     role, kind = role_of(message), kind_of(message)
-    if role not in ROLES:
+    if role not in _ROLES:
         return f"unknown role: {role}"
-    if role == "assistant" and kind == "reasoning_recap":
-        return "recap of the reasoning, which the client wrote"
-    if role == "assistant" and kind not in (*_SPOKEN, *_CONTEXTS, "thoughts"):
+    if kind not in _KNOWN:
         return f"unknown content: {kind}"
-    return "empty message"
+    if kind == _RECAP:
+        return "recap of the reasoning, which the client wrote"
+    return None if pieces else "empty message"
 
 
 def _of_the_client(text: str, images: int) -> list[Piece]:
@@ -95,11 +103,11 @@ def _answer(message: dict[str, Any]) -> Iterator[Piece]:
     if kind == "thoughts":
         if thoughts := thoughts_of(message):
             yield Piece(Kind.THINKING, Speaker.MODEL, thoughts)
-    elif kind == "reasoning_recap":
+    elif kind == _RECAP:
         return
     elif recipient != "all":
         yield Piece(Kind.TOOL_CALL, Speaker.MODEL, text, recipient)
-    elif kind in _SPOKEN and text.strip():
+    elif kind in _SPOKEN and (text.strip() or images):
         final = _FINAL.get(text_in(message, "channel"))
         if is_hidden(message) or is_broken_off(message):
             final = False

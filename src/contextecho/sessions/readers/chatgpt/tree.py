@@ -68,8 +68,8 @@ class Telling:
         pieces = [self._linked(id, piece) for piece in pieces_of(found.value)]
         if role_of(message) == "assistant" and not is_instruction(message):
             self._join(id)
-        if not pieces:
-            tally.add(one_line(left_out(message)), found.line)
+        if (reason := left_out(message, pieces)) is not None:
+            tally.add(one_line(reason), found.line)
         for _ in list_in(message, "metadata", "attachments"):
             tally.add("attached file", found.line)
         if is_instruction(message) and not self._conversation.turns and is_live:

@@ -47,7 +47,8 @@ class Telling:
                 self._conversation.tally.add("not a message", placed.line)
                 continue
             id = string(message, "uuid")
-            id = f"#{placed.line}" if id is None or id in found else id
+            if id is None or id in found or id.startswith("#"):
+                id = f"#{placed.line}"
             parent = string(message, "parent_message_uuid") or before
             found[id], before = placed, id
             nodes[id] = Node(parent, instant(message.get("created_at")))
@@ -75,8 +76,10 @@ class Telling:
             kind = text_in(block, "type")
             if kind == "token_budget":
                 add("note of the token budget", found.line)
-            elif kind not in BLOCKS:
+            elif kind not in (BLOCKS if sender == "assistant" else BLOCKS[:1]):
                 add(f"unknown content block: {one_line(kind)}", found.line)
+            elif kind == "thinking" and not text_in(block, "thinking").strip():
+                add("thinking without text", found.line)
 
 
 def _steps(found: Placed) -> Iterator[Message]:
