@@ -6,6 +6,8 @@ from typing import Final
 
 from contextecho.sessions.model import Skipped
 
+"""The reason for what a document would have had behind the place where it ends or is broken."""
+
 _LONGEST_REASON: Final = 80  # a reason may quote a name from the file
 _MOST_LINES: Final = 100
 
@@ -23,6 +25,10 @@ class Tally:
         self._counts[reason] = count = self._counts.get(reason, 0) + 1
         if count <= _MOST_LINES:
             self._lines.setdefault(reason, []).append(line)
+
+    def __contains__(self, reason: str) -> bool:
+        """Whether any was counted for `reason`."""
+        return reason in self._counts
 
     def skipped(self) -> tuple[Skipped, ...]:
         """All reasons, in the order they were first met."""
