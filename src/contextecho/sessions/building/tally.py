@@ -6,8 +6,6 @@ from typing import Final
 
 from contextecho.sessions.model import Skipped
 
-"""The reason for what a document would have had behind the place where it ends or is broken."""
-
 _LONGEST_REASON: Final = 80  # a reason may quote a name from the file
 _MOST_LINES: Final = 100
 
