@@ -96,7 +96,7 @@ def measure(runs: int) -> Times:
 def test_help_costs_little_more_than_python_and_click() -> None:
     times = measure(5)
     print(f"--help {times.help * 1000:.0f} ms, floor {times.floor * 1000:.0f} ms of CPU")
-    assert times.help < 1.6 * times.floor
+    assert times.help < 1.8 * times.floor
 
 
 @pytest.mark.slow

@@ -237,7 +237,7 @@ def test_where_nothing_can_be_read_the_first_files_are_named_each_with_the_reaso
     reasons = {
         f"{tmp_path}/foreign.jsonl: {foreign}",
         f"{tmp_path}/empty.jsonl: is empty, and holds no conversation",
-        f"{tmp_path}/broken.json: {foreign}",
+        f"{tmp_path}/broken.json: a JSON document that was cut or is damaged, and {foreign}",
     }
     code, out, err = run(capsys, tmp_path)
     *named, last = err.splitlines()
@@ -262,7 +262,7 @@ def test_a_list_of_nothing_leads_to_the_scan_that_says_why_and_it_not_back(
         main(["sessions", "list", str(tmp_path)])
     assert f"(contextecho scan {tmp_path} says why)" in capsys.readouterr().err
     err = run(capsys, tmp_path)[2]
-    assert err.startswith(f"contextecho: {tmp_path}/broken.json: not a session in any format")
+    assert err.startswith(f"contextecho: {tmp_path}/broken.json: a JSON document that was cut")
     assert "sessions list" not in err
     (tmp_path / "broken.json").unlink()
     err = run(capsys, tmp_path)[2]

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from contextecho.sessions.reading import format_of
+from sessions.looking import format_of
 
 SQLITE = b"SQLite format 3\x00"
 SEED_BYTES = 24_000

@@ -139,6 +139,17 @@ def say_continued(count: int) -> None:
         say(f"{counted(count, 'file')} read with others, in which their sessions go on")
 
 
+def say_strangers(strangers: Sequence[SessionError]) -> None:
+    """Name the first files that look like sessions' and are none, and say how many there are."""
+    if strangers:
+        names = ", ".join(error.where for error in strangers[:_MOST_NAMED])
+        more = " and others" if len(strangers) > _MOST_NAMED else ""
+        files = counted(len(strangers), "file")
+        say(
+            one_line(f"{files} that could be a session left out, in no known format: {names}{more}")
+        )
+
+
 def say_reading(files: int, size: int) -> None:
     """Say what takes long the first time."""
     if size >= _MANY_BYTES:

@@ -23,9 +23,13 @@ from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
 from contextecho.sessions.packing import packed
-from contextecho.sessions.readers import Reader, is_single, readers
+from contextecho.sessions.readers import Reader, is_single, readers, seeks
 from contextecho.untrusted import make_visible
 
+DAMAGED: Final = "a JSON document that was cut or is damaged"
+"""What the error for a file that is no session begins with, where that may be the reason."""
+
+_LEAST: Final = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]'
 _MOST_NAMED: Final = 5  # sessions of a file, where another is asked for
 _HEAD: Final = 1 << 16
 _BLANK: Final = b" \t\r\n\0"
@@ -105,10 +109,13 @@ class Held:
         )
 
     def text_size(self) -> int | None:
-        """The bytes of the content, unpacked; None of what is no JSON: a database, an archive.
+        """The bytes of the content, unpacked, of what is read anew for each session.
 
-        Raises `SessionError`.
+        None of what is no JSON (a database, an archive), and where the reader seeks. Raises
+        `SessionError`.
         """
+        if seeks(self._reader):
+            return None
         with self._plain() as plain:
             is_json = _read_head(plain).removeprefix(BOM_UTF8).lstrip().startswith((b"[", b"{"))
             return plain.stat().st_size if is_json else None
@@ -139,7 +146,7 @@ class Held:
 def open_file(path: Path) -> Held:
     """Find the reader of a file. Raises `SessionError` if there is none, and `OSError`."""
     head = _read_head(path)
-    if not packed.begins_packed(head):
+    if not packed.begins_packed(head[:4], path):
         return Held(path, _told_by(path, head), is_packed=False)
     with packed.plain(path) as plain:
         return Held(path, _reader(plain, None), is_packed=True)
@@ -223,10 +230,12 @@ def _told_by(path: Path, head: bytes) -> Reader:
     if found is not None:
         return found
     what = "a binary file, and " if b"\x00" in head else ""
+    if not what and _is_damaged_document(path, head):
+        what = f"{DAMAGED}, and "
     raise SessionError(
         f"{what}not a session in any format this version reads",
         where=str(path),
-        todo=f"it reads {', '.join(sorted(reader.NAME for reader in readers()))}",
+        todo=f"a chat file is at least {_LEAST}; docs/formats.md has the other formats",
     )
 
 
@@ -247,6 +256,12 @@ def _fitting(path: Path, head: bytes) -> Reader | None:
             data = file.read(LONGEST_HEAD)
         found = next((reader for reader in readers() if reader.sniff(data)), None)
     return found
+
+
+def _is_damaged_document(path: Path, head: bytes) -> bool:
+    """Whether a file of which the head is all begins a JSON document, and holds none."""
+    is_all = len(head) == path.stat().st_size
+    return is_all and _is_spread_out(head) and decode_json(head) is BROKEN
 
 
 def _is_spread_out(head: bytes) -> bool:

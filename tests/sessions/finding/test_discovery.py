@@ -229,6 +229,31 @@ def test_how_large_a_data_set_is_is_told_by_what_it_unpacks_to(
     assert "too many to read each" in str(look_inside(path, lambda session: session.steps).error)
 
 
+def test_files_that_look_like_sessions_and_are_none_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "good.jsonl", line(chat("a")), 1_000)
+    put(tmp_path / "foreign.jsonl", b'{"display": "x"}\n', 1_000)
+    put(tmp_path / "cut.json", b'[{"role": "user", "content": "Hel', 1_000)
+    put(tmp_path / "settings-1.json", b'{"a": /* why */ 1}', 1_000)
+    put(tmp_path / "whole.json", b'{"role": 1}', 1_000)
+    (tmp_path / "empty.jsonl").touch()
+    foreign = "not a session in any format this version reads"
+    for _ in range(2):  # read, and remembered
+        found = survey([tmp_path])
+        assert len(found.sessions) == 1
+        assert {error.where: error.what for error in found.strangers} == {
+            f"{tmp_path}/cut.json": f"a JSON document that was cut or is damaged, and {foreign}",
+            f"{tmp_path}/foreign.jsonl": foreign,
+        }
+        assert found.unread == ()
+    main(["sessions", "list", str(tmp_path)])
+    assert (
+        "2 files that could be a session left out, in no known format: "
+        f"{tmp_path}/cut.json, {tmp_path}/foreign.jsonl\n"
+    ) in capsys.readouterr().err
+
+
 def test_what_holds_no_session_of_its_own_is_not_opened(tmp_path: Path) -> None:
     chat_bytes = json.dumps(chat("x")).encode()
     for name in (

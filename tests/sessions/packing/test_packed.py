@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -101,6 +103,47 @@ def test_nothing_is_left_when_the_program_ends(tmp_path: Path) -> None:
     done = subprocess.run(words, env=os.environ | {"TMPDIR": str(folder)}, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert list(folder.iterdir()) == []
+
+
+def export(path: Path, data: bytes, name: str = "conversations.json") -> Path:
+    """An archive as a chat client sends it: the conversations among other files."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("user.json", "{}")
+        archive.writestr(name, data)
+    return path
+
+
+def chats(*ids: str) -> bytes:
+    messages = [{"uuid": s, "sender": s, "text": "hi"} for s in ("human", "assistant")]
+    return json.dumps([{"uuid": id, "chat_messages": messages} for id in ids]).encode()
+
+
+@pytest.mark.parametrize("name", ["conversations.json", "data-2026/conversations.json"])
+def test_the_archive_of_an_export_is_read_as_its_conversations(
+    tmp_path: Path, temporary: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = export(tmp_path / "export.zip", chats("a", "b"), name)
+    assert members_of(path) == ["a", "b"]
+    session = read_session(f"{path}#b")
+    assert (session.format, session.path, session.steps) == ("claude-ai", path, 1)
+    assert session.text(session.turns[1]) == "hi"
+    main(["sessions", "list", str(path)])
+    assert f"{path}#a" in capsys.readouterr().out
+    del session
+    packed._unpacked.cache_clear()
+    assert list(temporary.iterdir()) == []
+
+
+def test_an_archive_that_is_no_export_or_is_damaged_is_refused(tmp_path: Path) -> None:
+    path = export(tmp_path / "export.zip", chats("a"), "else.json")
+    with pytest.raises(SessionError, match="not a session"):
+        read_session(path)
+    data = export(path, chats("a" * 99)).read_bytes()
+    place = data.index(b"conversations.json") + len("conversations.json") + 4
+    path.write_bytes(data[:place] + b"????" + data[place + 4 :])
+    with pytest.raises(SessionError, match="is damaged and cannot be unpacked") as refused:
+        read_session(path)
+    assert str(refused.value).startswith(f"{path}: ")
 
 
 def test_a_packed_file_that_changed_is_unpacked_again(tmp_path: Path) -> None:

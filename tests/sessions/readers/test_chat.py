@@ -212,3 +212,71 @@ def test_a_named_format_is_used_and_an_unknown_one_refused(tmp_path: Path) -> No
     assert read_session(path, format="chat").steps == 2
     with pytest.raises(SessionError, match="no such session format: gpt"):
         read_session(path, format="gpt")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_conversations_holds_a_session_in_each(
+    tmp_path: Path, indent: int | None
+) -> None:
+    path = tmp_path / "chats.json"
+    longer = [*MESSAGES, {"role": "assistant", "content": "Bye."}]
+    records = [{"id": 7, "messages": MESSAGES}, {"note": "none"}, {"messages": longer}]
+    path.write_text("\ufeff" + json.dumps(records, indent=indent), encoding="utf-8")
+    assert members_of(path) == ["1", "3"]
+    session = read_session(f"{path}#3")
+    assert (session.format, session.steps, session.system) == ("chat", 3, "Be brief.")
+    assert session.text(session.turns[-1]) == "Bye."
+    assert [raw["role"] for _, raw in session.source.records(5, 6)] == ["assistant", "assistant"]
+    path.write_text(json.dumps(records[:1], indent=indent))
+    assert list(members_of(path)) == [None]
+    assert read_session(path).steps == 2
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_conversations_that_was_cut(tmp_path: Path, indent: int | None) -> None:
+    path = tmp_path / "chats.json"
+    text = json.dumps([{"messages": MESSAGES}] * 2, indent=indent)
+    path.write_text(text[: text.rindex("One file")])
+    assert members_of(path) == ["1", "2"]
+    session = read_session(f"{path}#2")
+    assert (session.steps, [skipped.reason for skipped in session.skipped]) == (1, ["cut document"])
+    path.write_text(text[: text.index("One file")])
+    assert read_session(path).steps == 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_capital_letters_in_roles_do_not_matter(
+    read_text: Callable[[str], Session], shape: Callable[[list[Any]], str]
+) -> None:
+    shouted = [message | {"role": message["role"].title()} for message in MESSAGES]
+    session = read_text(shape(shouted))
+    assert (session.format, session.system) == ("chat", "Be brief.")
+    assert (session.prompts, session.steps, session.row_turns) == (1, 2, 3)
+    assert [turn.kind for turn in session.turns][-2:] == [Kind.TOOL_RESULT, Kind.ASSISTANT]
+
+
+def test_a_file_cut_before_the_model_speaks_says_so(read_text: Callable[[str], Session]) -> None:
+    text = as_array(MESSAGES)
+    with pytest.raises(SessionError, match="no message of a model before the place where it was"):
+        read_text(text[: text.index("reasoning_content")])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('{"messages": [', "a JSON document that was cut or is damaged, and not a session"),
+        ('[{"role": "user", "content": "Hel', "a JSON document that was cut or is damaged"),
+        ('[{"who": "me"}]', "not a session"),
+        ("hello", "not a session"),
+    ],
+)
+def test_a_refusal_says_what_a_chat_file_is_at_least(tmp_path: Path, text: str, what: str) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(text)
+    with pytest.raises(SessionError) as refused:
+        read_session(path)
+    assert str(refused.value).startswith(f"{path}: {what}")
+    assert "docs/formats.md" in refused.value.todo
+    least = refused.value.todo.partition("at least ")[2].partition(";")[0]
+    path.write_text(least)
+    assert (read_session(path).format, read_session(path).steps) == ("chat", 1)

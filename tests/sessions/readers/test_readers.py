@@ -43,9 +43,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 
 OURS = [
-    *("anthropic", "claude-code", "codex", "contextecho", "copilot", "gemini", "inspect"),
-    *("mini-swe-agent", "opencode", "openhands", "pi", "sharegpt", "sillytavern", "spans"),
-    "swe-agent",
+    *("anthropic", "chatgpt", "claude-ai", "claude-code", "codex", "contextecho", "copilot"),
+    *("gemini", "inspect", "mini-swe-agent", "opencode", "openhands", "pi", "sharegpt"),
+    *("sillytavern", "spans", "swe-agent"),
 ]
 OWNERS = {
     "claude-code": "claude-code",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -11,14 +10,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers.sharegpt import records
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
-from sessions.damage import QUIET, damaged, json_values
+from sessions.damage import QUIET, damaged
 from sessions.looking import format_of, reasons, said
 from timing import takes_less_than
 
@@ -254,30 +252,6 @@ def test_a_large_dataset_is_never_held(path: Path, layout: Callable[..., str]) -
     assert len(names) == 4000
     assert session.text(session.turns[1]).startswith("3999 ")
     assert peak < 5_000_000
-
-
-@QUIET
-@given(
-    st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), max_size=5),
-    st.sampled_from([None, 0, 3]),
-    st.integers(1, 40),
-)
-def test_elements_are_found_whatever_the_chunks_are(
-    rows: list[dict[str, Any]], indent: int | None, chunk: int
-) -> None:
-    """What an incremental reader finds is what `json` finds in the whole."""
-    data = json.dumps(rows, indent=indent, ensure_ascii=False).encode()
-    usual, records._CHUNK = records._CHUNK, chunk  # type: ignore[misc]
-    try:
-        found = list(records.array_elements(io.BytesIO(data), len(data)))
-    finally:
-        records._CHUNK = usual  # type: ignore[misc]
-    # As text, since NaN is not equal to itself.
-    assert [json.dumps(json.loads(element)) for _, _, element in found] == list(
-        map(json.dumps, rows)
-    )
-    assert [number for number, _, _ in found] == list(range(1, len(rows) + 1))
-    assert all(data[offset : offset + len(element)] == element for _, offset, element in found)
 
 
 CALL = ("function_call", '{"name": "f", "arguments": {"é": 1}}')

@@ -14,6 +14,7 @@ from contextecho.cli.finding import (
     say_continued,
     say_copies,
     say_reading,
+    say_strangers,
     say_sub_agents,
     say_unread,
     why_no_session,
@@ -75,15 +76,18 @@ def command(
     found = survey(exist if paths else None, processes=None, on_reading=say_reading)
     wrong = _wrong(paths, found.sessions)
     sessions = [session for session in found.sessions if filters.admit(session)]
+    named = {error.where for error in wrong}
+    strangers = [error for error in found.strangers if error.where not in named]
     for error in found.unread:
         say_unread(error)
+    say_strangers(strangers)
     if not sessions:
         end_with(wrong)
         raise _nothing_found(paths, filters)
     shown = sessions[:limit]
     warning = None if paths else retention_warning()
     if as_json:
-        unread = [*found.unread, *wrong]
+        unread = [*found.unread, *strangers, *wrong]
         print_json(
             {
                 "sessions": [_row(session) for session in shown],

@@ -22,6 +22,7 @@ from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import (
     ANSWER,
     CALL,
+    CUT,
     HUMAN,
     MODEL,
     RESULT,
@@ -167,7 +168,9 @@ class Conversation:
         Raises `SessionError` when no message is a model's.
         """
         if not self._step:
-            raise SessionError("holds no conversation: no message of a model", where=str(path))
+            cut = " before the place where it was cut" if CUT in self.tally else ""
+            what = f"holds no conversation: no message of a model{cut}"
+            raise SessionError(what, where=str(path))
         return Session(
             path=path,
             format=format,

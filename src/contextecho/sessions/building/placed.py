@@ -119,13 +119,9 @@ class Document:
         return self._data.decode("utf-8", "surrogateescape")
 
     def value(self, *keys: str) -> Any:
-        """The value under these keys, or `BROKEN`; one nested too deeply to mend is, too."""
-        position = self._find(keys)
-        found = None if position is None else value_at(self._text, position)
-        try:
-            return BROKEN if found is None else scrub(found[0])
-        except RecursionError:
-            return BROKEN
+        """The value under these keys, or `BROKEN`."""
+        found = self.placed(*keys)
+        return BROKEN if found is None else found.value
 
     def placed(self, *keys: str) -> Placed | None:
         """The value under these keys with its place, as number 1; None if there is none."""
@@ -161,6 +157,45 @@ class Document:
                 span = Span(self._offset + begin, len(element))
                 yield Placed(number, span, decode_json(element))
                 begin += len(element)
+
+    def fields(self, *keys: str, tally: Tally) -> list[tuple[str, Placed]]:
+        """(key, value) of the object under these keys, numbered from 1, as far as it parses."""
+        place = self._whole(keys)
+        try:
+            return self._walk_fields(keys, tally) if place is None else self._cut_up(*place)
+        except (msgspec.MsgspecError, ValueError):  # keys that are there twice, or no object
+            return self._walk_fields(keys, tally)
+
+    def _cut_up(self, begin: int, length: int) -> list[tuple[str, Placed]]:
+        """The fields of a whole object. Raises `ValueError` if a key is there twice."""
+        found = []
+        for number, (key, raw) in enumerate(_object(self._data[begin : begin + length]).items(), 1):
+            value = bytes(raw)
+            begin = self._data.index(value, begin)
+            span = Span(self._offset + begin, len(value))
+            found.append((key, Placed(number, span, decode_json(value))))
+            begin += len(value)
+        return found
+
+    def _walk_fields(self, keys: Sequence[str], tally: Tally) -> list[tuple[str, Placed]]:
+        start = self._find(keys)
+        if start is None or not self._text.startswith("{", start):
+            return []
+        found: list[tuple[str, Placed]] = []
+        place, offset, end = 0, 0, start
+        for key, begin in members(self._text, start):
+            inside = value_at(self._text, begin)
+            if inside is None:
+                break
+            offset += _bytes(self._text[place:begin])
+            place, end = begin, inside[1]
+            length = _bytes(self._text[begin:end])
+            value = decode_json(self._data[offset : offset + length])
+            span = Span(self._offset + offset, length)
+            found.append((scrub(key), Placed(len(found) + 1, span, value)))
+        if not self._text[end:].lstrip("{, \t\r\n").startswith("}"):
+            tally.add(CUT, len(found) + 1)
+        return found
 
     def _whole(self, keys: Sequence[str]) -> tuple[int, int] | None:
         """(begin, length) of the value under these keys, in a document that is not damaged."""

@@ -24,6 +24,10 @@ class Tally:
         if count <= _MOST_LINES:
             self._lines.setdefault(reason, []).append(line)
 
+    def __contains__(self, reason: str) -> bool:
+        """Whether any was counted for `reason`."""
+        return reason in self._counts
+
     def skipped(self) -> tuple[Skipped, ...]:
         """All reasons, in the order they were first met."""
         return tuple(

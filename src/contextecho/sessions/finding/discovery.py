@@ -81,6 +81,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     continued: int  # files in which sessions of others begin, read with those
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
+    strangers: tuple[SessionError, ...] = ()  # files that look like sessions' and are none
 
 
 def session_roots(
@@ -102,7 +103,7 @@ def survey(
     A file that has not changed since it was last looked at is not read again; the
     others are read, over `processes` (None: one a core), and `on_reading` is told how
     many they are, and their bytes. Empty files, of which clients leave many, and files
-    that no reader knows are left out.
+    that no reader knows are left out; those that look like sessions' are `strangers`.
     """
     index = Index()
     places = list(_holding(env) if roots is None else roots)
@@ -111,11 +112,14 @@ def survey(
     every = list(zip(files, _summaries(files, index, processes, on_reading), strict=True))
     copies = _copies(every, index, named={*map(str, places)})
     kept = [(file, found) for file, found in every if file.path not in copies]
-    refused = [
-        SessionError(found.refusal, where=file.path)
-        for file, found in kept
-        if found.refusal is not None
-    ]
+    refused, strangers = (
+        [
+            SessionError(reason, where=file.path)
+            for file, found in kept
+            if (reason := getattr(found, why)) is not None
+        ]
+        for why in ("refusal", "stranger")
+    )
     return Survey(
         sessions=_newest_first(kept),
         sub_agents=sum(found.sub_agents for _, found in kept),
@@ -125,6 +129,7 @@ def survey(
         sub_agent_files=tuple(
             Path(file.path) for file, found in kept if found.sub_agents and not found.sessions
         ),
+        strangers=tuple(strangers),
     )
 
 

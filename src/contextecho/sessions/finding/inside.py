@@ -14,13 +14,14 @@ from contextecho.errors import PackedError, SessionError
 from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
 from contextecho.sessions.packing.packed import beginning, format_said
-from contextecho.sessions.reading import Held, open_file
+from contextecho.sessions.reading import DAMAGED, Held, open_file
 
 # A file that is read from its beginning for each of its sessions (a data set of
 # conversations) is not taken apart when that would mean reading more than this.
 _MOST_REREAD: Final = 1 << 30
 _PEEK: Final = 1 << 16
 _IS_SIDECHAIN: Final = re.compile(rb'"isSidechain"\s*:\s*(true|false)')
+_BEGINS: Final = re.compile(rb'"(role|messages|mapping|chat_messages|conversations)"\s*:')
 
 Made = TypeVar("Made")
 
@@ -60,6 +61,19 @@ def look_inside(
     made = [(member, _made(held, member, make)) for member in members]
     sessions = [(member, each) for member, each in made if each is not None]
     return Inside(held.format, sessions, sub_agents=len(made) - len(sessions))
+
+
+def looks_like_a_session(path: Path, error: SessionError) -> bool:
+    """Whether a file that is in no known format should be named: it looks like a session's.
+
+    By its name, which ends in .jsonl; or it is a document that was cut, and begins as one.
+    """
+    if path.name.removesuffix(".zst").removesuffix(".gz").endswith(".jsonl"):
+        return True
+    try:
+        return error.what.startswith(DAMAGED) and _BEGINS.search(beginning(path, _PEEK)) is not None
+    except OSError:
+        return False
 
 
 def _format_said(path: Path) -> str | None:

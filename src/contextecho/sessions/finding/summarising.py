@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from contextecho.errors import PassingError, SessionError
 from contextecho.sessions.finding.copies import are_kept_rows, originals_of
-from contextecho.sessions.finding.inside import look_inside
+from contextecho.sessions.finding.inside import look_inside, looks_like_a_session
 from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.model import Kind, Session, Speaker
 
@@ -31,7 +31,9 @@ def _summarised(path: Path) -> Summaries:
     if inside.format is None:
         if isinstance(inside.error, PassingError):
             return Summaries(refusal=inside.error.what)
-        return Summaries(sub_agents=inside.sub_agents)
+        is_strange = inside.error is not None and looks_like_a_session(path, inside.error)
+        stranger = inside.error.what if inside.error is not None and is_strange else None
+        return Summaries(sub_agents=inside.sub_agents, stranger=stranger)
     if inside.error is not None:
         return Summaries((_failed(inside.format, None, inside.error),))
     return Summaries(

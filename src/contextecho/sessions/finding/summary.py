@@ -51,6 +51,7 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
     originals: tuple[Original, ...] = ()  # what it was made from by this program; the session first
     are_rows: bool = False  # that were kept of a database
     sha256: str | None = None  # of the file, once it was compared with another
+    stranger: str | None = None  # why a file that looks like a session's is in no known format
 
     @property
     def holds_any(self) -> bool:

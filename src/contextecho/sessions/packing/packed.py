@@ -1,9 +1,9 @@
-"""Sessions packed by zstd or gzip: read from a private copy that goes with the session.
+"""Sessions packed by zstd or gzip, or in an export's archive: read from a private copy.
 
 The one thing to know: what is packed is told by the first bytes, and everything else is
 then as if the file were not packed; only `Session.path` and errors name the packed file.
-The copy lies in a folder of ours that only its owner can read. It is removed when no
-session needs it any more, and at the latest when the program ends.
+The copy goes with the session, in a folder of ours that only its owner can read. It is
+removed when no session needs it any more, and at the latest when the program ends.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from contextecho.errors import PackedError, SessionError
 from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.model import Content, Session, Source, Turn
 from contextecho.sessions.packing.archive import kept_with, manifest_in
+from contextecho.sessions.packing.zipped import ZIP, export_in, open_entry
 
 LARGEST: Final = 1 << 34
 """Bytes that a file may unpack to."""
@@ -142,16 +143,19 @@ def holding_copy(session: Session, path: Path) -> Session:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a file's first bytes are those of zstd or gzip. Raises `OSError`."""
+    """Whether a file is zstd or gzip, or the archive of an export. Raises `OSError`."""
     if not S_ISREG(path.stat().st_mode):
         return False
     with path.open("rb") as file:
-        return begins_packed(file.read(4))
+        return begins_packed(file.read(4), path)
 
 
-def begins_packed(head: bytes) -> bool:
-    """Whether a file that begins like this is packed."""
-    return head.startswith((_ZSTD, _GZIP))
+def begins_packed(head: bytes, path: Path) -> bool:
+    """Whether a file that begins like this is packed; of a zip file its directory tells."""
+    if not head.startswith(ZIP):
+        return head.startswith((_ZSTD, _GZIP))
+    with path.open("rb") as file:
+        return export_in(file) is not None
 
 
 def format_said(path: Path) -> str:
@@ -164,7 +168,8 @@ def format_said(path: Path) -> str:
     if manifest is not None and path == folder / f"{manifest.files[0].name}.zst":
         return manifest.source_format
     with path.open("rb") as file:
-        return "gzip" if file.read(len(_GZIP)) == _GZIP else "zstd"
+        first = file.read(4)
+    return {_ZSTD: "zstd", ZIP: "zip"}.get(first, "gzip")
 
 
 def beginning(path: Path, length: int) -> bytes:
@@ -227,7 +232,10 @@ def _open(path: Path) -> Iterator[BinaryIO]:
     with path.open("rb") as file:
         first = file.read(4)
         file.seek(0)
-        if first.startswith(_GZIP):
+        if first == ZIP and (entry := export_in(file)) is not None:
+            with open_entry(file, entry) as content:
+                yield cast("BinaryIO", content)
+        elif first.startswith(_GZIP):
             import gzip
             import zlib
 

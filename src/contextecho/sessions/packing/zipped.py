@@ -9,10 +9,11 @@ packed bytes.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import SEEK_END, BytesIO
 from operator import attrgetter
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
 from contextecho.errors import SessionError
 
@@ -27,6 +28,7 @@ MOST_TIMES: Final = 500
 """How much larger than the packed bytes an entry may be, or all; but `_ALWAYS` are allowed."""
 
 _ALWAYS: Final = 1 << 24
+_CONVERSATIONS: Final = "conversations.json"
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _ENCRYPTED: Final = 1
 _SLACK: Final = 1 << 20  # packed bytes beyond those that a beginning of an entry unpacks to
@@ -68,6 +70,31 @@ def _refuse_overlaps(entries: Sequence[ZipInfo], where: str) -> None:
                 "the zip file is damaged: its entries overlap", where=_named(entry, where)
             )
         end = entry.header_offset + _LOCAL_HEADER + entry.compress_size
+
+
+def export_in(file: BinaryIO) -> ZipInfo | None:
+    """The entry with the conversations in the archive of an export; None in any other zip file.
+
+    Of a chat client, that is: an archive of ChatGPT's or Claude.ai's.
+    """
+    try:
+        entries = open_zip(file, "").filelist
+    except SessionError:
+        return None
+    named = (entry for entry in entries if entry.filename.rpartition("/")[2] == _CONVERSATIONS)
+    return next(named, None)
+
+
+@contextmanager
+def open_entry(file: BinaryIO, entry: ZipInfo) -> Iterator[IO[bytes]]:
+    """The bytes of an entry, part by part. Raises `ValueError` when it is damaged or encrypted."""
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        with ZipFile(file).open(entry) as content:
+            yield content
+    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        raise ValueError from error
 
 
 def unpack(file: BinaryIO, entry: ZipInfo, where: str) -> bytes:

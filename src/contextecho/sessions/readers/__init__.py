@@ -5,7 +5,8 @@ answer yes to another format. So who is asked first changes nothing but the time
 clients that leave files by the thousand are. Other packages' readers are asked after
 ours, and looked for only then, because looking takes longer than reading a short
 session; `chat` comes last: any JSON with roles is its. A format whose files hold one
-session has `read`, one whose files may hold several has `members` and `read_member`.
+session has `read`, one whose files may hold several has `members` and `read_member`; it
+may say with `SEEKS` that so many sessions cost no more than one reading of the file.
 """
 
 from __future__ import annotations
@@ -74,6 +75,11 @@ Reader = Single | Several
 def is_single(reader: Reader) -> TypeIs[Single]:
     """Whether a reader's files hold one session each; `isinstance` would take far longer."""
     return hasattr(reader, "read")
+
+
+def seeks(reader: Reader) -> bool:
+    """Whether it says so (`SEEKS`): each session is read from its own place in the file."""
+    return getattr(reader, "SEEKS", False) is True
 
 
 def readers() -> Iterator[Reader]:

@@ -37,13 +37,13 @@ def sniff(head: bytes) -> bool:
 
 def members(path: Path) -> Sequence[str]:
     """The names of the conversations. Raises `SessionError` if there are none."""
-    return list(table_of(path).number_of)
+    return list(table_of(path).places.number_of)
 
 
 def read_member(path: Path, member: str) -> Session:
     """Index one conversation. Raises `SessionError` if no model speaks in it."""
     table = table_of(path)
-    place, stamp = table.place(member), table.stamp
+    place, stamp = table.places.place(member), table.stamp
     with Stamped(path, stamp).open() as file:
         file.seek(place.offset)
         document = Document(file.read(place.length), place.offset)

@@ -7,9 +7,7 @@ files last asked about is kept, because each of its conversations asks for it ag
 
 from __future__ import annotations
 
-import json
 import re
-from array import array
 from collections.abc import Iterator
 from enum import Enum, auto
 from functools import lru_cache
@@ -20,18 +18,12 @@ import msgspec
 
 from contextecho.errors import SessionError
 from contextecho.sessions.building.jsontext import BROKEN, decode_json, members
+from contextecho.sessions.building.records import CHUNK, Places, array_elements, places_of
 from contextecho.sessions.building.stamp import Stamp
-from contextecho.sessions.model import Span
-from contextecho.untrusted import one_line
 
-_CHUNK: Final = 1 << 20
-_LONGEST_NAME: Final = 100
 _MARK: Final = "<|im_start|>"
 _LIST: Final = re.compile(rb'"conversations"\s*:\s*\[')
 _TEXT: Final = re.compile(rb'"text"\s*:\s*"<\|im_start\|>')
-_CUT_WITHIN: Final = 16  # characters before the end in which an error may be only a cut
-_NESTED: Final = 900  # characters that nesting too deep to parse has at least
-_scan = json.JSONDecoder(strict=False).raw_decode
 
 
 class Layout(Enum):
@@ -45,18 +37,11 @@ class Layout(Enum):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The conversations of a file, by name in the file's order."""
+    """The conversations of a file."""
 
     layout: Layout
     stamp: Stamp
-    number_of: dict[str, int]
-    offsets: array[int]
-    lengths: array[int]
-
-    def place(self, name: str) -> Span:
-        """Where one lies. Raises `KeyError` if there is none of this name."""
-        number = self.number_of[name]
-        return Span(self.offsets[number], self.lengths[number])
+    places: Places
 
 
 class _Row(msgspec.Struct):
@@ -90,23 +75,14 @@ def table_of(path: Path) -> Table:
 
 @lru_cache(maxsize=2)
 def _table(path: Path, stamp: Stamp) -> Table:
-    offsets, lengths = array("Q"), array("Q")
-    numbers, ids = list[str](), dict[str, None]()
     with path.open("rb") as file:
-        layout = layout_of(file.read(_CHUNK)) or layout_of(path.read_bytes()) or Layout.LINES
+        layout = layout_of(file.read(CHUNK)) or layout_of(path.read_bytes()) or Layout.LINES
         file.seek(0)
-        for number, offset, data in _records(file, stamp.size, layout):
-            held, id = _look_at(data) if layout in (Layout.LINES, Layout.ARRAY) else (True, None)
-            if held:
-                offsets.append(offset)
-                lengths.append(len(data))
-                numbers.append(str(number))
-                ids |= {} if id is None else {id: None}
-    if not numbers:
+        look = _look_at if layout in (Layout.LINES, Layout.ARRAY) else _alone
+        places = places_of(_records(file, stamp.size, layout), look)
+    if not places.number_of:
         raise SessionError("holds no conversation: no record has one", where=str(path))
-    names = list(ids) if len(ids) == len(numbers) else numbers
-    number_of = {name: number for number, name in enumerate(names)}
-    return Table(layout, stamp, number_of, offsets, lengths)
+    return Table(layout, stamp, places)
 
 
 def _records(file: BinaryIO, end: int, layout: Layout) -> Iterator[tuple[int, int, bytes]]:
@@ -124,50 +100,20 @@ def _records(file: BinaryIO, end: int, layout: Layout) -> Iterator[tuple[int, in
         yield 1, 0, file.read(end)
 
 
-def array_elements(file: BinaryIO, end: int) -> Iterator[tuple[int, int, bytes]]:
-    """(number, offset, bytes) of each object in an array that is never held as a whole.
-
-    A broken one, and a last one that was cut, are given as far as they go.
-    """
-    buffer, base, number = b"", 0, 0
-    while chunk := file.read(min(max(_CHUNK, len(buffer)), end - base - len(buffer))):
-        buffer += chunk
-        text = buffer.decode("latin-1")  # a character a byte: enough to find where objects end
-        begin = text.find("{")
-        while begin >= 0 and (stop := _end_of(text, begin)) is not None:
-            number += 1
-            yield number, base + begin, buffer[begin:stop]
-            begin = text.find("{", stop)
-        kept = len(buffer) if begin < 0 else begin
-        buffer, base = buffer[kept:], base + kept
-    if buffer:
-        yield number + 1, base, buffer
-
-
-def _end_of(text: str, begin: int) -> int | None:
-    """Where an object ends, or where it is broken; `None` if it may go on beyond the text."""
-    try:
-        return _scan(text, begin)[1]
-    except RecursionError:
-        return min(begin + _NESTED, len(text))
-    except json.JSONDecodeError as error:
-        cut = error.msg.startswith("Unterminated") or error.pos >= len(text) - _CUT_WITHIN
-        return None if cut else max(error.pos, begin + 1)
-    except ValueError:  # an integer of thousands of digits
-        return begin + 1
-
-
-def _look_at(data: bytes) -> tuple[bool, str | None]:
-    """Whether a record holds a conversation, and its id if that can be a name."""
+def _look_at(data: bytes) -> tuple[bool, str | int | None]:
+    """Whether a record holds a conversation, and its id."""
     try:
         row = _decode_row(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):  # also of bytes that are no text
         return bool(_LIST.search(data) or _TEXT.search(data)), None
     lists = bytes(row.conversations).startswith(b"[")
     marked = bytes(row.text).startswith(f'"{_MARK}'.encode())
-    id = "" if row.id is None else str(row.id)
-    usual = 0 < len(id) <= _LONGEST_NAME and one_line(id) == id and "#" not in id
-    return lists or marked, id if usual else None
+    return lists or marked, row.id
+
+
+def _alone(data: bytes) -> tuple[bool, None]:
+    """A file that is one conversation is named by its number."""
+    return True, None
 
 
 def _kind(text: str, position: int) -> str | None:
