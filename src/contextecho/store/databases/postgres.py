@@ -104,6 +104,15 @@ class Postgres(Database):
         """The rows, all read before the first is given."""
         return iter(self._again(lambda: self._fetch(self.sql(statement), values), "read"))
 
+    def first(self, statement: Statement, *values: Value) -> Row | None:
+        """The first row, or none."""
+        return next(self.rows(statement, *values), None)
+
+    def add(self, statement: Statement, *values: Value) -> int:
+        """Add a row; the database makes its `id`."""
+        ((added,),) = self._fetch(f"{self.sql(statement)} RETURNING id", values)
+        return int(added)
+
     def run(self, statement: Statement, *values: Value) -> int:
         """Run a change."""
         return self._execute(self.sql(statement), values).rowcount
