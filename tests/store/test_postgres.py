@@ -334,6 +334,12 @@ def test_a_user_who_may_only_read_reads_and_is_told_when_writing(
         postgres.run("DROP USER reader")
 
 
+def test_a_commit_waits_for_the_disk_even_where_the_server_would_not(url: str):
+    with open_store(url + "%20-csynchronous_commit%3Doff") as store:
+        ((setting,),) = store.database._fetch("SHOW synchronous_commit")  # type: ignore[attr-defined]
+    assert setting == "on"
+
+
 def test_an_older_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(database, "OLDEST", 990_000)
     with pytest.raises(DataError, match=r"the server is PostgreSQL \d+ \(15 or later"):

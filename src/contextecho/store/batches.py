@@ -38,11 +38,11 @@ class Batches:
             if known:
                 return int(known[0])
             new = (run_id, provider, None, BatchState.OPENED, moment, None, None)
-            (batch,) = self._db.first(statements.keep_batch, *new) or (None,)
+            batch = self._db.add(statements.keep_batch, *new)
             for request in requests:
                 attempt = self._ledger.enter(Begin(run_id, request, moment))
                 self._db.run(statements.keep_item, batch, request.key, attempt)
-            return int(batch)
+            return batch
 
         return self.find(self._ledger.transact(enter))
 

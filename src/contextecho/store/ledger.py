@@ -8,8 +8,7 @@ twice: an attempt is told by its request, its run and the moment it was begun.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from contextecho.contexts import Context, Request
 from contextecho.models import Failed, FailureKind, Reply
@@ -19,8 +18,7 @@ from contextecho.store.databases import Database
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(NamedTuple):
     """A request that is about to be sent, as part of a run."""
 
     run: str
@@ -28,8 +26,7 @@ class Begin:
     moment: str
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """What an attempt brought."""
 
     attempt: int
@@ -79,9 +76,7 @@ class LedgerWriter:
             return int(kept[0])
         self.keep_context(request.context)
         self._db.run(statements.keep_request, *rows.request_row(request))
-        new = self._db.first(statements.begin_attempt, *told)
-        assert new is not None  # an INSERT gives its row
-        return int(new[0])
+        return self._db.add(statements.begin_attempt, *told)
 
     def _end(self, entry: End) -> int:
         attempt, reply = entry.attempt, entry.reply

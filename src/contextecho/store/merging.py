@@ -87,12 +87,13 @@ class _Merge:
         number, key, run, begun_at, ended_at, *brought = row
         known = self._into.first(statements.begun_attempt, key, run, begun_at)
         if known is None:
-            known = self._into.first(statements.begin_attempt, key, run, begun_at)
+            attempt = self._into.add(statements.begin_attempt, key, run, begun_at)
             self._new += 1
-        assert known is not None  # an INSERT gives its row
-        self._attempts[number] = known[0]
+        else:
+            attempt = known[0]
+        self._attempts[number] = attempt
         if ended_at is not None:
-            self._into.run(statements.end_open_attempt, ended_at, *brought, known[0])
+            self._into.run(statements.end_open_attempt, ended_at, *brought, attempt)
 
     def _reply(self, row: Row) -> None:
         key, attempt, settled = row
@@ -135,11 +136,9 @@ class _Merge:
         known = self._into.first(
             statements.opened_batch, told["run"], told["provider"], told["opened_at"]
         )
-        if known is None:
-            known = self._into.first(statements.keep_batch, *columns)
-        elif told["ended_at"] is not None:
-            self._into.run(statements.end_batch, told["state"], told["ended_at"], known[0])
-        assert known is not None  # an INSERT gives its row
+        batch = known[0] if known else self._into.add(statements.keep_batch, *columns)
+        if known and told["ended_at"] is not None:
+            self._into.run(statements.end_batch, told["state"], told["ended_at"], batch)
         for custom_id, attempt, *_ in self._source.rows(statements.batch_items, number):
-            item = (known[0], custom_id, self._attempts[attempt])
+            item = (batch, custom_id, self._attempts[attempt])
             self._into.run(statements.keep_item, *item)

@@ -167,10 +167,9 @@ def keep_request(insert: InsertInto) -> ClauseElement:
 
 
 def begin_attempt(insert: InsertInto) -> ClauseElement:
-    """The key, the run, the moment; gives the attempt's id."""
-    new = insert(ATTEMPT).values(_bound("key", "run", "begun_at"))
-    given: ClauseElement = new.returning(ATTEMPT.c.id)
-    return given
+    """The key, the run, the moment."""
+    new: ClauseElement = insert(ATTEMPT).values(_bound("key", "run", "begun_at"))
+    return new
 
 
 def begun_attempt(_: InsertInto) -> ClauseElement:
@@ -270,8 +269,8 @@ def _verdicts() -> Select[Any]:
 
 
 def keep_batch(insert: InsertInto) -> ClauseElement:
-    """The columns `BATCH`; gives the batch's id."""
-    new: ClauseElement = insert(BATCH).values(_bound(*rows.BATCH)).returning(BATCH.c.id)
+    """The columns `BATCH`."""
+    new: ClauseElement = insert(BATCH).values(_bound(*rows.BATCH))
     return new
 
 

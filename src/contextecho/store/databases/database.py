@@ -65,9 +65,13 @@ class Database(ABC):
         """Run a statement of a migration; its types and options are named in braces."""
         self.execute(template.format_map(self.words))
 
+    @abstractmethod
     def first(self, statement: Statement, *values: Value) -> Row | None:
         """The first row of a query."""
-        return next(self.rows(statement, *values), None)
+
+    @abstractmethod
+    def add(self, statement: Statement, *values: Value) -> int:
+        """Run an INSERT inside `write`; gives the `id` of the new row."""
 
     @staticmethod
     @abstractmethod

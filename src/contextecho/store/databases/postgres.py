@@ -37,6 +37,10 @@ OLDEST = 150000  # PostgreSQL 15
 MARK = "contextecho_store"  # the table that tells a store from other databases
 LOCK_SECONDS = 30  # how long a statement waits for a lock of somebody else
 _WAITS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # seconds between tries to connect again
+_ON_DISK = (  # a call is sent after its attempt is on disk, not before
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
 _BEGIN_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
 _NO_RIGHT = (errors.InsufficientPrivilege, errors.InvalidSchemaName)
 _AGAIN = "then give the same command again: what had come back is kept"
@@ -100,6 +104,15 @@ class Postgres(Database):
         """The rows, all read before the first is given."""
         return iter(self._again(lambda: self._fetch(self.sql(statement), values), "read"))
 
+    def first(self, statement: Statement, *values: Value) -> Row | None:
+        """The first row, or none."""
+        return next(self.rows(statement, *values), None)
+
+    def add(self, statement: Statement, *values: Value) -> int:
+        """Add a row; the database makes its `id`."""
+        ((added,),) = self._fetch(f"{self.sql(statement)} RETURNING id", values)
+        return int(added)
+
     def run(self, statement: Statement, *values: Value) -> int:
         """Run a change."""
         return self._execute(self.sql(statement), values).rowcount
@@ -159,6 +172,7 @@ class Postgres(Database):
         db = psycopg.connect(self._words, autocommit=True)
         register_texts(db)
         db.execute(f"SET lock_timeout = {LOCK_SECONDS * 1000}")
+        db.execute(_ON_DISK)
         return db
 
     def _reconnect(self) -> None:

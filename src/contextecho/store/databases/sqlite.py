@@ -72,6 +72,20 @@ class SQLite(Database):
         except sqlite3.DatabaseError as error:
             raise self._told("read", error) from error
 
+    def first(self, statement: Statement, *values: Value) -> Row | None:
+        """The first row, or none."""
+        try:
+            row: Row | None = self._db.execute(self.sql(statement), values).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise self._told("read", error) from error
+        return row
+
+    def add(self, statement: Statement, *values: Value) -> int:
+        """Add a row; its `id` is SQLite's own."""
+        added = self._db.execute(self.sql(statement), values).lastrowid
+        assert added is not None  # it was an INSERT
+        return added
+
     def run(self, statement: Statement, *values: Value) -> int:
         """Run a change."""
         return self._db.execute(self.sql(statement), values).rowcount
