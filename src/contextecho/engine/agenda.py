@@ -22,13 +22,14 @@ class _Group:
     requests: Iterator[Request]
     warm: bool = False
     warming: bool = False
-    keys: set[str] = field(default_factory=set)
+    keys: set[bytes] = field(default_factory=set)
 
     def pull(self) -> Request | None:
         """The next request that was not pulled before."""
         for request in self.requests:
-            if request.key not in self.keys:
-                self.keys.add(request.key)
+            key = bytes.fromhex(request.key)  # half as large, and a group can be long
+            if key not in self.keys:
+                self.keys.add(key)
                 return request
         return None
 
