@@ -9,7 +9,7 @@ MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench drill fuzz parsers docs lock clean
+.PHONY: help demo test test-all check bench contenders drill fuzz parsers docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -52,6 +52,10 @@ bench: $(VENV)/.dev ## speed and memory, each against a named peer, printed as r
 	$(RUN) local install
 	$(BIN)/python -m benchmarks
 
+contenders: ## install what `make bench` compares collecting with, in a place of its own
+	$(PYTHON) -m venv .contenders
+	.contenders/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai==0.3.285 'openai>=3,<4'
+
 drill: $(VENV)/.dev ## 20,000 calls to a provider on its worst day, killed ten times: is every reply there?
 	$(BIN)/python benchmarks/drill.py
 
@@ -85,4 +89,4 @@ lock: ## renew the lock of tested versions
 	$(BIN)/uv pip compile -q --universal --exclude-newer "7 days" --generate-hashes --no-annotate --no-header --extra local --extra figures --extra postgres --extra parquet --group dev requirements/build.in pyproject.toml -c requirements/demo.txt -o requirements/dev.txt
 
 clean: ## remove the environment and what was built
-	rm -rf $(VENV) $(PARSERS) site dist build
+	rm -rf $(VENV) $(PARSERS) .contenders site dist build

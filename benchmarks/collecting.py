@@ -1,178 +1,169 @@
-"""Collecting against a server without latency: CPU a call, and memory as plans grow.
+"""Collecting against a local server: CPU a call, rate, memory; each beside a peer or a floor.
 
-Run `python benchmarks/collecting.py`. The server is a process of its own and is
-not measured. Each contestant is a process of its own too: user plus system time,
-and peak resident memory, as the system counted them.
+Run `python benchmarks/collecting.py`. The server is a process of its own and is not measured; each
+contender is one too (`collecting_contenders.py`): user plus system time, wall time and peak memory,
+as the system counted them. All that is compared is measured in one run, 64 calls at once.
 
-    floor   aiohttp posting the same bytes, eight at a time, reading each answer
-    ours    the whole engine: plan, keys, ledger, wire format, parsing, store
+    floor    aiohttp posting the same bytes, reading each answer
+    ours     the whole engine: keys, ledger, wire format, parsing, store
+    sdk      the openai SDK's `chat.completions.create`
+    inspect  Inspect's `eval()` with its log
 
-Exit code 1 when CPU a call is more than 2.5 times the floor, or when 20,000 cells
-take more than 1.25 times the memory of 1,000 (the plan itself, about 200 bytes a
-cell, included).
+The last two need a Python that has them (`make contenders`, or CONTENDERS_PYTHON); without it they
+are left out, and that is said. Exit code 1 when a figure misses its bound.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
-PREFIX_CHARS = 30_000
-MOST_RATIO = 2.5
-MOST_GROWTH = 1.25
-IN_FLIGHT = 8
+HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent / "tests"
+LATENCY = 0.2  # seconds
+CONCURRENCY = 64
+PLANNED = 1_000_000  # cells
+
+MOST_TIMES_FLOOR = 2.0  # CPU of ours
+LEAST_TIMES_INSPECT = 15.0  # CPU of inspect over ours
+LEAST_OF_IDEAL = 0.9  # of concurrency / latency calls a second
+LEAST_JUDGED = 0.4  # of the rate without a judge
+MOST_GROWTH = 1.1  # of memory, from the smallest to the largest size
+MOST_PLANNING = 60.0, 500.0  # CPU seconds, megabytes
+
+Measured = dict[str, float]
+
+
+class Bench:
+    """A server's URL and the bodies to send, and contenders run against them."""
+
+    def __init__(self, url: str, bodies: Path) -> None:
+        self._url = url
+        self._bodies = bodies
+
+    def run(self, contender: str, calls: int, python: str = sys.executable) -> Measured:
+        """One contender, once."""
+        command = [python, str(HERE / "collecting_contenders.py"), contender]
+        words = ["--url", self._url, "--bodies", str(self._bodies), "--calls", str(calls)]
+        words += ["--concurrency", str(CONCURRENCY)]
+        done = subprocess.run([*command, *words], stdout=subprocess.PIPE, check=True, env=_env())
+        measured: Measured = json.loads(done.stdout.splitlines()[-1])
+        return measured
+
+    def best(self, contender: str, calls: int, rounds: int) -> Measured:
+        """The round with the least CPU: what the machine was otherwise busy with only adds."""
+        return min((self.run(contender, calls) for _ in range(rounds)), key=lambda one: one["cpu"])
 
 
 def main() -> int:
     options = _arguments()
-    if options.contestant:
-        print(json.dumps(_measure(options)))
-        return 0
-    with _server() as url:
-        floor = _best("floor", url, options.calls, options.rounds)
-        ours = _best("ours", url, options.calls, options.rounds)
-        sizes = {n: _contest("ours", url, n)["megabytes"] for n in options.sizes}
-    ratio = ours["cpu_ms"] / floor["cpu_ms"]
-    print(
-        f"{options.calls:,} calls on {PREFIX_CHARS:,}-character prefixes, best of {options.rounds}"
-    )
-    print(f"  floor (bare aiohttp)  {floor['cpu_ms']:.2f} ms CPU a call")
-    print(f"  ours                  {ours['cpu_ms']:.2f} ms CPU a call")
-    print(f"  ratio                 {ratio:.2f} (at most {MOST_RATIO})")
-    for cells, megabytes in sizes.items():
-        print(f"  peak memory at {cells:>6,} cells: {megabytes:.0f} MB")
-    growth = max(sizes.values()) / min(sizes.values())
-    print(f"  growth                {growth:.2f} (at most {MOST_GROWTH})")
-    return int(ratio > MOST_RATIO or growth > MOST_GROWTH)
+    missed: list[str] = []
 
+    def hold(what: str, value: float, bound: str, *, holds: bool) -> None:
+        print(f"  {what:<44} {value:>9,.2f}   ({bound})" + ("" if holds else "   MISSED"))
+        if not holds:
+            missed.append(what)
 
-def _best(contestant: str, url: str, calls: int, rounds: int) -> dict[str, float]:
-    """The round with the least CPU: what the machine was otherwise busy with only adds."""
-    measured = [_contest(contestant, url, calls) for _ in range(rounds)]
-    return min(measured, key=lambda one: one["cpu_ms"])
-
-
-def _contest(contestant: str, url: str, calls: int) -> dict[str, float]:
-    command = [sys.executable, __file__, "--contestant", contestant, "--url", url]
-    done = subprocess.run(
-        [*command, "--calls", str(calls)], capture_output=True, text=True, check=True, env=_env()
-    )
-    result: dict[str, float] = json.loads(done.stdout)
-    return result
-
-
-def _measure(options: argparse.Namespace) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
-        run = {"floor": _floor, "ours": _ours}[options.contestant]
-        cpu = run(options.url, options.calls, Path(folder))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"cpu_ms": cpu / options.calls * 1000, "megabytes": peak}
+        bodies = Path(folder) / "bodies"
+        Bench("", bodies).run("bodies", options.calls)
+        with _server(0.0) as url:
+            _compare_cpu(Bench(url, bodies), options, hold)
+            _compare_memory(Bench(url, bodies), options, hold)
+        with _server(LATENCY) as url:
+            _compare_rates(Bench(url, bodies), options, hold)
+    return int(bool(missed))
 
 
-def _floor(url: str, calls: int, _: Path) -> float:
-    import aiohttp
-
-    bodies = _wire_bodies(calls)
-
-    async def post(session: aiohttp.ClientSession, body: bytes) -> None:
-        headers = {"content-type": "application/json"}
-        async with session.post(f"{url}/chat/completions", data=body, headers=headers) as response:
-            json.loads(await response.read())
-
-    async def lane(session: aiohttp.ClientSession, share: list[bytes]) -> None:
-        for body in share:
-            await post(session, body)
-
-    async def run() -> None:
-        async with aiohttp.ClientSession() as session:
-            await asyncio.gather(*(lane(session, bodies[i::IN_FLIGHT]) for i in range(IN_FLIGHT)))
-
-    return _cpu_of(lambda: asyncio.run(run()))
+def _compare_cpu(bench: Bench, options: argparse.Namespace, hold) -> None:  # type: ignore[no-untyped-def]
+    print(f"{options.calls:,} calls on prefixes of 30,000 characters in 40 messages, no latency")
+    costs = {}
+    for name in ("floor", "ours"):
+        costs[name] = _shown(name, bench.best(name, options.calls, options.rounds))
+    for name in ("sdk", "inspect"):
+        if options.python is None:
+            print(f"  {name:<10} left out: no Python that has it (make contenders)")
+        else:
+            costs[name] = _shown(name, bench.run(name, options.few, options.python))
+    ratio = costs["ours"] / costs["floor"]
+    hold("ours / floor", ratio, f"at most {MOST_TIMES_FLOOR}", holds=ratio <= MOST_TIMES_FLOOR)
+    if "inspect" in costs:
+        ratio = costs["inspect"] / costs["ours"]
+        least = LEAST_TIMES_INSPECT
+        hold("inspect / ours", ratio, f"at least {least}", holds=ratio >= least)
 
 
-def _wire_bodies(calls: int) -> list[bytes]:
-    """The bytes that our wire layer would send, made before the clock starts."""
-    from contextecho.engine.collect import plan_work
-    from contextecho.models.openai_chat import OpenAIChat
-
-    model = _open("http://127.0.0.1:9/v1")
-    assert isinstance(model, OpenAIChat)
-    requests = (r for groups in plan_work(_plan(calls)).values() for group in groups for r in group)
-    return [model.body(request) for request in requests]
+def _shown(name: str, measured: Measured) -> float:
+    """Print a contender's CPU a call, in milliseconds, and return it."""
+    cost = measured["cpu"] / measured["calls"] * 1000
+    print(f"  {name:<10} {cost:6.2f} ms CPU a call, {measured['megabytes']:.0f} MB at most")
+    return cost
 
 
-def _ours(url: str, calls: int, folder: Path) -> float:
-    from contextecho.engine import Limits, collect, run_in_loop
-    from contextecho.store import open_store
-
-    model = _open(url)
-    limits = Limits(concurrency=IN_FLIGHT, most_concurrency=IN_FLIGHT)
-    plan = _plan(calls)
-    with open_store(folder) as store:
-
-        def work() -> None:
-            run = store.begin_run(plan, "s", {})
-            work = collect(plan, store, run, {model.id: model}, limits=limits)
-            done = run_in_loop(work, [model])
-            assert done.done == calls, done
-
-        return _cpu_of(work)
+def _compare_memory(bench: Bench, options: argparse.Namespace, hold) -> None:  # type: ignore[no-untyped-def]
+    sizes = {cells: bench.run("ours", cells)["megabytes"] for cells in options.sizes}
+    for cells, megabytes in sizes.items():
+        print(f"  peak memory at {cells:>7,} cells: {megabytes:.0f} MB")
+    growth = sizes[max(sizes)] / sizes[min(sizes)]
+    hold("growth of memory", growth, f"at most {MOST_GROWTH}", holds=growth <= MOST_GROWTH)
+    planned = bench.run("planning", options.planned)
+    seconds, megabytes = MOST_PLANNING
+    what = f"planning {options.planned:,} cells"
+    cpu, peak = planned["cpu"], planned["megabytes"]
+    hold(f"{what}, CPU seconds", cpu, f"at most {seconds:.0f}", holds=cpu <= seconds)
+    hold(f"{what}, MB", peak, f"at most {megabytes:.0f}", holds=peak <= megabytes)
 
 
-def _cpu_of(work) -> float:  # type: ignore[no-untyped-def]
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    work()
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-
-
-def _plan(calls: int):  # type: ignore[no-untyped-def]
-    from store.plans import make_plan
-
-    probes, arms, positions = 25, 2, 4
-    return make_plan(
-        positions=positions,
-        probes=probes,
-        replicates=calls // (probes * arms * positions),
-        prefix_chars=PREFIX_CHARS,
-    )
-
-
-def _open(url: str):  # type: ignore[no-untyped-def]
-    from contextecho.models import open_model
-
-    return open_model("openai/one", base_url=url)
+def _compare_rates(bench: Bench, options: argparse.Namespace, hold) -> None:  # type: ignore[no-untyped-def]
+    print(f"{options.calls:,} calls, {LATENCY * 1000:.0f} ms latency, {CONCURRENCY} at once")
+    rates = {}
+    for name in ("floor", "ours", "judged"):
+        measured = bench.run(name, options.calls)
+        rates[name] = measured["calls"] / measured["seconds"]
+        print(f"  {name:<10} {rates[name]:6.1f} cells a second")
+    share = rates["ours"] / (CONCURRENCY / LATENCY)
+    hold("of the ideal rate", share, f"at least {LEAST_OF_IDEAL}", holds=share >= LEAST_OF_IDEAL)
+    share = rates["judged"] / rates["ours"]
+    hold("with a judge / without", share, f"at least {LEAST_JUDGED}", holds=share >= LEAST_JUDGED)
 
 
 @contextmanager
-def _server():  # type: ignore[no-untyped-def]
-    command = [sys.executable, "-m", "servers.fake", "--no-record"]
-    with subprocess.Popen(command, env=_env(), stdout=subprocess.PIPE, text=True) as server:
+def _server(latency: float) -> Iterator[str]:
+    command = [sys.executable, "-m", "servers.fake", "--no-record", "--by-request"]
+    words = ["--latency", str(latency)]
+    with subprocess.Popen(
+        [*command, *words], env=_env(), stdout=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout is not None
         yield server.stdout.readline().strip()
         server.kill()
 
 
 def _env() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(TESTS)}
+    path = os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _contenders_python() -> str | None:
+    made = HERE.parent / ".contenders" / "bin" / "python"
+    return os.environ.get("CONTENDERS_PYTHON") or (str(made) if made.exists() else None)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--calls", type=int, default=2_000, help="a multiple of 200")
+    parser.add_argument("--few", type=int, default=400, help="calls of the SDK and of Inspect")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 20_000])
-    parser.add_argument("--contestant", choices=["floor", "ours"], help=argparse.SUPPRESS)
-    parser.add_argument("--url", help=argparse.SUPPRESS)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[2_000, 200_000])
+    parser.add_argument("--planned", type=int, default=PLANNED)
+    parser.add_argument("--python", default=_contenders_python(), help="has openai and inspect_ai")
     return parser.parse_args()
 
 

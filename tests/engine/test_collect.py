@@ -107,7 +107,7 @@ async def test_identical_requests_of_two_studies_are_collected_once(store, plan,
 
 async def test_identical_cells_within_a_plan_are_asked_once(store, plan, model, limits):
     twins = tuple(msgspec.structs.replace(cell, position="P99") for cell in plan.cells)
-    doubled = msgspec.structs.replace(plan, cells=plan.cells + twins)
+    doubled = msgspec.structs.replace(plan, cells=(*plan.cells, *twins))
     collection = await gather(store, doubled, model, limits=limits)
     assert counts(collection) == (12, 12, 0, 0, 0)
     assert sum(s.reply is not None for s in store.replies(begin(store, doubled).id)) == 24

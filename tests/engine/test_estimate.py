@@ -54,7 +54,7 @@ def test_output_never_exceeds_the_bound_of_the_request():
 def test_the_same_request_is_counted_once():
     plan = make_plan()
     twins = tuple(msgspec.structs.replace(cell, position="P99") for cell in plan.cells)
-    estimate = estimate_plan(msgspec.structs.replace(plan, cells=plan.cells + twins))
+    estimate = estimate_plan(msgspec.structs.replace(plan, cells=(*plan.cells, *twins)))
     assert (estimate.cells, estimate.requests) == (24, 12)
     assert estimate.targets[0].requests == 12
 

@@ -305,7 +305,9 @@ class FakeProvider:
 
 
 def by_request(body: dict[str, Any]) -> str:
-    """A text of its own for every request, and always the same one."""
+    """A text of its own for every request, always the same one; a verdict from a `judge`."""
+    if body["model"] == "judge":
+        return json.dumps({"reason": "It reads like an assistant.", "score": 3})
     whole = json.dumps(body, sort_keys=True).encode()
     return f"Answer {hashlib.sha256(whole).hexdigest()[:24]}."
 

@@ -18,7 +18,8 @@ from contextecho.contexts import (
     Unit,
 )
 from contextecho.stimuli import Battery, Stimulus, StimulusKind
-from contextecho.studies import Cell, ContrastSpec, Origin, Plan, Study
+from contextecho.studies import ContrastSpec, Origin, Plan, Study
+from contextecho.studies.cells import Cells, Place, Question
 
 DECODING = Decoding(max_output_tokens=50, temperature=1.0)
 ARMS = (Arm.CONTROL, Arm.SESSION)
@@ -39,6 +40,7 @@ def make_plan(
     study: str = "trajectory",
     notes: tuple[str, ...] = (),
     prefix_chars: int = 400,
+    prefix_turns: int = 1,
 ) -> Plan:
     """A plan whose arms have a context of their own at every position.
 
@@ -48,30 +50,26 @@ def make_plan(
     asked = (*batteries, negative_controls) if negative_controls else batteries
     places = tuple(_position(order) for order in range(positions))
     contexts = {
-        (place.label, arm): _context(f"{arm} at {place.label}: ", prefix_chars)
+        (place.label, arm): _context(f"{arm} at {place.label}: ", prefix_chars, prefix_turns)
         for place in places
         for arm in arms
     }
-    cells = tuple(
-        Cell(
-            study=study,
-            target=target,
-            session="s1",
-            position=place.label,
-            arm=arm,
-            battery=battery.id,
-            stimulus=stimulus.id,
-            paraphrase=paraphrase,
-            replicate=replicate,
-            prefix=contexts[place.label, arm].sha256,
-        )
-        for target in targets
-        for place in places
-        for arm in arms
-        for battery in asked
-        for stimulus in battery.stimuli
-        for paraphrase in range(paraphrases)
-        for replicate in range(replicates)
+    cells = Cells(
+        study,
+        "s1",
+        targets=targets,
+        places=[
+            Place(place.label, arm, contexts[place.label, arm].sha256)
+            for place in places
+            for arm in arms
+        ],
+        questions=[
+            Question(battery.id, stimulus.id, paraphrase)
+            for battery in asked
+            for stimulus in battery.stimuli
+            for paraphrase in range(paraphrases)
+        ],
+        replicates=replicates,
     )
     return Plan(
         study=Study(
@@ -153,13 +151,17 @@ def _battery(probes: int) -> Battery:
     )
 
 
-def _context(opening: str, chars: int) -> Context:
+def _context(opening: str, chars: int, turns: int) -> Context:
+    """`chars` characters of the user in so many messages, each with a short answer."""
+    text = (opening + "word " * chars)[:chars]
+    share = -(-chars // turns)
+    said = (
+        (Message(role="user", text=part), Message(role="assistant", text="Understood."))
+        for part in (text[start : start + share] for start in range(0, chars, share))
+    )
     return Context(
         system="You are a helpful assistant.",
-        messages=(
-            Message(role="user", text=(opening + "word " * chars)[:chars]),
-            Message(role="assistant", text="Understood."),
-        ),
+        messages=tuple(message for pair in said for message in pair),
     )
 
 

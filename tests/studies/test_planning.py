@@ -162,7 +162,8 @@ def test_a_budget_that_no_prefix_fits_is_said_with_what_the_prefix_holds(
 def test_a_plan_is_the_same_twice_and_survives_storage(long_session: Session) -> None:
     made = plan(long_session)
     assert made == plan(long_session)
-    assert msgspec.json.decode(msgspec.json.encode(made), type=Plan) == made
+    whole = msgspec.structs.replace(made, cells=tuple(made.cells))  # a store has them as rows
+    assert msgspec.json.decode(msgspec.json.encode(whole), type=Plan) == made
 
 
 def test_cells_are_small(long_session: Session) -> None:

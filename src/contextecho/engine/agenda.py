@@ -23,7 +23,7 @@ class _Group:
 
     requests: Iterator[Request]
     caching: Caching
-    keys: set[str] = field(default_factory=set)
+    keys: set[bytes] = field(default_factory=set)
     _missing: int = 0  # answers that the provider's cache still needs
     _used: float = float("-inf")  # when the prefix was last sent
     _warmer: Item | None = None  # the request that warms it
@@ -31,8 +31,9 @@ class _Group:
     def pull(self) -> Request | None:
         """The next request that was not pulled before."""
         for request in self.requests:
-            if request.key not in self.keys:
-                self.keys.add(request.key)
+            key = bytes.fromhex(request.key)  # half as large, and a group can be long
+            if key not in self.keys:
+                self.keys.add(key)
                 return request
         return None
 

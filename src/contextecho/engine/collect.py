@@ -16,7 +16,7 @@ from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress
 from contextecho.models import Model
 from contextecho.store import RunInfo, Store
-from contextecho.studies import Cell, Plan
+from contextecho.studies import Plan
 
 
 async def collect(
@@ -47,12 +47,9 @@ async def collect(
 
 def plan_work(plan: Plan) -> Work:
     """The requests of a plan, made one by one as they are asked."""
-    groups: dict[str, list[tuple[Cell, ...]]] = {target: [] for target in plan.targets}
-    for _, cells in plan.by_prefix():
-        groups[cells[0].target].append(cells)
-    return {target: _requests(plan, prefixes) for target, prefixes in groups.items()}
+    return {target: _requests(plan, target) for target in plan.targets}
 
 
-def _requests(plan: Plan, prefixes: list[tuple[Cell, ...]]) -> Iterator[Iterator[Request]]:
-    for cells in prefixes:
+def _requests(plan: Plan, target: str) -> Iterator[Iterator[Request]]:
+    for _, cells in plan.by_prefix(target):
         yield map(plan.request, cells)

@@ -136,7 +136,7 @@ def _groups(plan: Plan, store: Store | None) -> Iterator[_Group]:
         open_cells = [
             cell for key, cell in distinct.items() if store is None or store.reply(key) is None
         ]
-        texts = [plan.request(cell).ask[0].text for cell in open_cells]
+        texts = [plan.question(cell)[0].text for cell in open_cells]
         tokens = {text: counter.count(text) for text in set(texts)}
         yield _Group(
             target=cells[0].target,

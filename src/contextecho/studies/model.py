@@ -7,7 +7,10 @@ cells share. Cells are tiny; the contexts are held once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby
+from typing import overload
 
 import msgspec
 
@@ -87,7 +90,31 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     ended: float | None  # last turn with one
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Picked(Sequence[Cell]):
+    """Some of the cells of a plan, looked up when they are needed."""
+
+    def __init__(self, cells: Sequence[Cell], ordinals: Sequence[int]) -> None:
+        """`ordinals` say which, in order."""
+        self._cells = cells
+        self._ordinals = ordinals
+
+    def __len__(self) -> int:
+        return len(self._ordinals)
+
+    def __iter__(self) -> Iterator[Cell]:
+        return map(self._cells.__getitem__, self._ordinals)
+
+    @overload
+    def __getitem__(self, index: int) -> Cell: ...
+    @overload
+    def __getitem__(self, index: slice) -> Picked: ...
+    def __getitem__(self, index: int | slice) -> Cell | Picked:
+        if isinstance(index, slice):
+            return Picked(self._cells, self._ordinals[index])
+        return self._cells[self._ordinals[index]]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Every cell of a study on one session, ordered by prefix, and what they share."""
 
     study: Study
@@ -104,31 +131,60 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     token_counter: str
     control_ratio: Mapping[str, float]  # position label -> control tokens / session tokens
     batteries: Mapping[str, Battery]
-    cells: tuple[Cell, ...]
+    cells: Sequence[Cell]
     decoding: Decoding
     serving: Mapping[str, str]  # target -> how it is served, where its name alone does not say
     notes: tuple[str, ...]  # what a reader of the plan must know, one line each
 
+    @cached_property
+    def _stimuli(self) -> Mapping[tuple[str, str], Stimulus]:
+        return {
+            (name, stimulus.id): stimulus
+            for name, battery in self.batteries.items()
+            for stimulus in battery.stimuli
+        }
+
+    @cached_property
+    def _questions(self) -> dict[tuple[str, str, int], tuple[Message, ...]]:
+        return {}  # those asked so far: cells share them
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[str, str], Sequence[int]]:
+        """The ordinals of the cells of each (target, prefix); a range where they stand together."""
+        groups: dict[tuple[str, str], Sequence[int]] = {}
+        following = 0
+        for group, cells in groupby(self.cells, key=lambda cell: (cell.target, cell.prefix)):
+            first, following = following, following + sum(1 for _ in cells)
+            ordinals = range(first, following)
+            groups[group] = [*groups[group], *ordinals] if group in groups else ordinals
+        return groups
+
     def stimulus(self, cell: Cell) -> Stimulus:
         """The stimulus a cell asks."""
-        return next(s for s in self.batteries[cell.battery].stimuli if s.id == cell.stimulus)
+        return self._stimuli[cell.battery, cell.stimulus]
+
+    def question(self, cell: Cell) -> tuple[Message, ...]:
+        """The messages that a cell puts behind its prefix."""
+        wording = cell.battery, cell.stimulus, cell.paraphrase
+        asked = self._questions.get(wording)
+        if asked is None:
+            text = self.batteries[cell.battery].ask(self.stimulus(cell), cell.paraphrase)
+            asked = self._questions[wording] = (Message(role="user", text=text),)
+        return asked
 
     def request(self, cell: Cell) -> Request:
         """The request that collects a cell."""
-        text = self.batteries[cell.battery].ask(self.stimulus(cell), cell.paraphrase)
         return Request(
             target=cell.target,
             context=self.contexts[cell.prefix],
-            ask=(Message(role="user", text=text),),
+            ask=self.question(cell),
             decoding=self.decoding,
             sample=cell.replicate,
             serving=self.serving.get(cell.target, ""),
         )
 
-    def by_prefix(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    def by_prefix(self, target: str | None = None) -> Iterator[tuple[str, Sequence[Cell]]]:
         """Cells grouped by (target, prefix), in plan order: the unit of prefix caching."""
-        groups: dict[tuple[str, str], list[Cell]] = {}
-        for cell in self.cells:
-            groups.setdefault((cell.target, cell.prefix), []).append(cell)
-        for (_, prefix), cells in groups.items():
-            yield prefix, tuple(cells)
+        for (asked, prefix), ordinals in self._groups.items():
+            if target in (None, asked):
+                yield prefix, Picked(self.cells, ordinals)

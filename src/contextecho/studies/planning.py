@@ -7,7 +7,6 @@ notes whatever the session, the protocol or the battery could not give as asked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import msgspec
@@ -30,12 +29,13 @@ from contextecho.counting import counted
 from contextecho.errors import UsageError
 from contextecho.sessions import Session, times_of
 from contextecho.stimuli import Battery, load_battery
+from contextecho.studies.cells import Cells, Place, Question
 from contextecho.studies.forks import take_forks
-from contextecho.studies.model import Cell, Origin, Plan, Study
+from contextecho.studies.model import Origin, Plan, Study
 from contextecho.untrusted import make_visible
 
 MOST_CELLS = 5_000_000
-"""A plan holds its cells; more than these would fill a machine's memory."""
+"""A run holds its cells in the store, about 500 bytes each; more than these are a mistake."""
 
 
 def make_plan(
@@ -146,46 +146,33 @@ def _cells(
     targets: Sequence[str],
     prefixes: Mapping[tuple[str, Arm], str],
     batteries: Mapping[str, Battery],
-) -> tuple[Cell, ...]:
+) -> Cells:
     """Every cell, so that those of one target and one prefix stand together."""
-    questions = list(_questions(batteries, study.paraphrases))
-    count = len(targets) * len(prefixes) * len(questions) * study.replicates
-    if count > MOST_CELLS:
+    shared: dict[str, list[Place]] = {}
+    for (position, arm), prefix in prefixes.items():
+        shared.setdefault(prefix, []).append(Place(position, arm, prefix))
+    cells = Cells(
+        study.id,
+        session,
+        targets=targets,
+        places=[place for places in shared.values() for place in places],
+        questions=list(_questions(batteries, study.paraphrases)),
+        replicates=study.replicates,
+    )
+    if len(cells) > MOST_CELLS:
         raise UsageError(
-            f"this makes {count:,} cells, and a plan holds at most {MOST_CELLS:,}",
+            f"this makes {len(cells):,} cells, and a plan holds at most {MOST_CELLS:,}",
             todo="ask less: fewer replicates, wordings, positions or targets",
         )
-    shared: dict[str, list[tuple[str, Arm]]] = {}
-    for place, prefix in prefixes.items():
-        shared.setdefault(prefix, []).append(place)
-    return tuple(
-        Cell(
-            study=study.id,
-            target=target,
-            session=session,
-            position=position,
-            arm=arm,
-            battery=battery,
-            stimulus=stimulus,
-            paraphrase=paraphrase,
-            replicate=replicate,
-            prefix=prefix,
-        )
-        for target, (prefix, places) in product(targets, shared.items())
-        for position, arm in places
-        for battery, stimulus, paraphrase in questions
-        for replicate in range(study.replicates)
-    )
+    return cells
 
 
-def _questions(
-    batteries: Mapping[str, Battery], paraphrases: int
-) -> Iterator[tuple[str, str, int]]:
-    """(battery, stimulus, wording) of everything that is asked on one prefix."""
+def _questions(batteries: Mapping[str, Battery], paraphrases: int) -> Iterator[Question]:
+    """Everything that is asked on one prefix."""
     for battery in batteries.values():
         for stimulus in battery.stimuli:
             for wording in range(min(paraphrases, len(stimulus.wordings))):
-                yield battery.id, stimulus.id, wording
+                yield Question(battery.id, stimulus.id, wording)
 
 
 def _load_batteries(study: Study) -> dict[str, Battery]:

@@ -1,0 +1,228 @@
+"""What `collecting.py` compares, one contender a process: `collecting_contenders.py NAME ...`.
+
+The one thing to know: each imports only what it needs and reads the bodies before its clock
+starts. Printed as JSON: calls, user plus system time and wall time of the work, peak memory.
+The SDK and Inspect run under a Python of their own, which has no contextecho.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+Body = dict[str, Any]
+PROBES, ARMS, POSITIONS = 25, 2, 4
+PREFIX_CHARS, PREFIX_TURNS = 30_000, 40
+
+
+def floor(options: argparse.Namespace) -> Callable[[], None]:
+    """Bare aiohttp: the same bytes posted, each answer read and parsed."""
+    import aiohttp
+
+    bodies = [line.rstrip(b"\n") for line in _lines(options)]
+
+    async def run() -> None:
+        url = f"{options.url}/chat/completions"
+        headers = {"content-type": "application/json"}
+
+        async def post(body: bytes) -> None:
+            async with session.post(url, data=body, headers=headers) as response:
+                json.loads(await response.read())
+
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+            await _side_by_side(bodies, post, options.concurrency)
+
+    return lambda: asyncio.run(run())
+
+
+def sdk(options: argparse.Namespace) -> Callable[[], None]:
+    """The openai SDK's `chat.completions.create`."""
+    from openai import AsyncOpenAI
+
+    bodies = [json.loads(line) for line in _lines(options)]
+
+    async def run() -> None:
+        async with AsyncOpenAI(base_url=options.url, api_key="none") as client:
+
+            async def create(body: Body) -> None:
+                await client.chat.completions.create(**body)
+
+            await _side_by_side(bodies, create, options.concurrency)
+
+    return lambda: asyncio.run(run())
+
+
+def inspect(options: argparse.Namespace) -> Callable[[], None]:
+    """Inspect's `eval()` with its log, one sample a call."""
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+    from inspect_ai.solver import generate
+
+    kinds = {
+        "system": ChatMessageSystem,
+        "user": ChatMessageUser,
+        "assistant": ChatMessageAssistant,
+    }
+    samples = [
+        Sample(
+            id=number,
+            input=[kinds[m["role"]](content=m["content"]) for m in json.loads(line)["messages"]],
+        )
+        for number, line in enumerate(_lines(options))
+    ]
+
+    def run() -> None:
+        (log,) = eval(
+            Task(dataset=samples, solver=generate(), name="bench"),
+            model="openai/one",
+            model_base_url=options.url,
+            model_args={"api_key": "none", "responses_api": False},
+            max_connections=options.concurrency,
+            max_samples=options.concurrency,
+            log_dir=options.folder,
+            display="none",
+        )
+        assert log.status == "success", log.error
+
+    return run
+
+
+def ours(options: argparse.Namespace) -> Callable[[], None]:
+    """The whole engine: keys, ledger, wire format, parsing, store."""
+    from contextecho.engine import Limits, collect, run_in_loop
+    from contextecho.models import open_model
+    from contextecho.store import open_store
+
+    plan = make_plan(options.calls)
+    model = open_model("openai/one", base_url=options.url)
+    limits = Limits(concurrency=options.concurrency, most_concurrency=options.concurrency)
+
+    def run() -> None:
+        with open_store(options.folder) as store:
+            begun = store.begin_run(plan, "s", {})
+            work = collect(plan, store, begun, {model.id: model}, limits=limits)
+            done = run_in_loop(work, [model])
+            assert done.done == options.calls, done
+
+    return run
+
+
+def judged(options: argparse.Namespace) -> Callable[[], None]:
+    """Ours, and every reply judged by a second model on the same server."""
+    from contextecho.api import prepare
+    from contextecho.engine import Limits
+    from contextecho.models import open_model
+
+    plan = make_plan(options.calls)
+    models = {
+        target: open_model(target, base_url=options.url)
+        for target in ("openai/one", "openai/judge")
+    }
+    limits = Limits(concurrency=options.concurrency, most_concurrency=options.concurrency)
+
+    def run() -> None:
+        with prepare(plan, judge="openai/judge", models=models) as prepared:
+            done = prepared.collect(options.folder, limits=limits)
+            assert done.judging is not None
+            assert done.judging.judged == options.calls, done.judging
+
+    return run
+
+
+def planning(options: argparse.Namespace) -> Callable[[], None]:
+    """A plan estimated and written down as a run; nothing is asked."""
+    from contextecho.engine import estimate_plan
+    from contextecho.store import open_store
+
+    plan = make_plan(options.calls)
+
+    def run() -> None:
+        estimate_plan(plan)
+        with open_store(options.folder) as store:
+            store.begin_run(plan, "s", {})
+
+    return run
+
+
+def bodies(options: argparse.Namespace) -> Callable[[], None]:
+    """No contender: writes the bytes that our wire layer would send, one body a line."""
+    from contextecho.engine.collect import plan_work
+    from contextecho.models import open_model
+    from contextecho.models.openai_chat import OpenAIChat
+
+    model = open_model("openai/one", base_url="http://127.0.0.1:9/v1")
+    assert isinstance(model, OpenAIChat)
+
+    def run() -> None:
+        with options.bodies.open("wb") as file:
+            for groups in plan_work(make_plan(options.calls)).values():
+                for group in groups:
+                    file.writelines(model.body(request) + b"\n" for request in group)
+
+    return run
+
+
+def make_plan(calls: int) -> Any:
+    """A plan of so many cells on eight prefixes of 30,000 characters in 40 messages."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    from store.plans import make_plan
+
+    return make_plan(
+        positions=POSITIONS,
+        probes=PROBES,
+        replicates=calls // (PROBES * ARMS * POSITIONS),
+        prefix_chars=PREFIX_CHARS,
+        prefix_turns=PREFIX_TURNS,
+    )
+
+
+def _lines(options: argparse.Namespace) -> list[bytes]:
+    with options.bodies.open("rb") as file:
+        return [line for line, _ in zip(file, range(options.calls), strict=False)]
+
+
+async def _side_by_side(items: list[Any], ask: Callable[[Any], Awaitable[None]], most: int) -> None:
+    waiting = iter(items)
+
+    async def lane() -> None:
+        for item in waiting:
+            await ask(item)
+
+    await asyncio.gather(*(lane() for _ in range(most)))
+
+
+CONTENDERS = (floor, sdk, inspect, ours, judged, planning, bodies)
+
+
+def main() -> None:
+    """Run one contender and print what it took."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("contender", choices=[contender.__name__ for contender in CONTENDERS])
+    parser.add_argument("--calls", type=int, required=True)
+    parser.add_argument("--concurrency", type=int, default=64)
+    parser.add_argument("--url")
+    parser.add_argument("--bodies", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as options.folder:
+        run = {contender.__name__: contender for contender in CONTENDERS}[options.contender](
+            options
+        )
+        before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+        run()
+        after, seconds = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - began
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    took = {"calls": options.calls, "cpu": cpu, "seconds": seconds}
+    print(json.dumps({**took, "megabytes": after.ru_maxrss / 1024}))
+
+
+if __name__ == "__main__":
+    main()
