@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -100,12 +101,14 @@ def _end(door: socket.socket, process: subprocess.Popen[bytes]) -> None:
 
 def _load_everything() -> None:
     import contextecho
+    from contextecho.errors import ProviderError
     from contextecho.sessions.language import language_of
     from contextecho.stimuli import battery_ids, load_battery
 
     for module in pkgutil.walk_packages(contextecho.__path__, "contextecho."):
         if not module.name.endswith("__main__"):
-            import_module(module.name)
+            with suppress(ProviderError):  # what needs an extra that is not installed
+                import_module(module.name)
     for name in LATE:
         import_module(name)
     language_of("What it knows of languages is unpacked once.")
