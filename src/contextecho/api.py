@@ -31,7 +31,7 @@ from contextecho.contexts import (
     Unit,
     load_protocol,
 )
-from contextecho.defaults import STORE, TIMEOUT
+from contextecho.defaults import STORE, TIMEOUT, store_place
 from contextecho.engine import (
     DEFAULT_LIMITS,
     Budget,
@@ -249,7 +249,7 @@ class Prepared:
             work = self._work(opened, info, purse=self._purse, progress=progress, limits=limits)
             models = [*self._models.values(), *([self._judge] if self._judge else [])]
             collection, judging = run_in_loop(work, models)
-        return Run(store=store, info=info, collection=collection, judging=judging)
+        return Run(store=store_place(store), info=info, collection=collection, judging=judging)
 
     async def _work(
         self, store: Store, info: RunInfo, **how: Any

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from contextecho.defaults import STORE
+from contextecho.defaults import STORE, store_place
 
 # The names that the rooms know, here so that help needs no room.
 ARM = click.Choice(["scratch", "control", "session", "session+anchor", "control+anchor"])
@@ -26,7 +26,7 @@ class StorePlace(click.ParamType):  # type: ignore[type-arg]
         self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | Path:
         """A URL stays as it was written."""
-        return value if "://" in str(value) else Path(value)
+        return store_place(value)
 
 
 store_option = click.option(

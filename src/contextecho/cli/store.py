@@ -29,7 +29,7 @@ def command() -> None:
 @store_option
 @json_option
 def info(store: Path | str, as_json: bool) -> None:
-    """Say what is in a store: runs, cells, replies, what was used, and its size."""
+    """Say what is in a store: runs, cells, replies, use, size."""
     from contextecho.store import describe, open_store
 
     with open_store(store, create=False) as opened:
@@ -60,9 +60,9 @@ def _lines(contents: Contents) -> Iterator[str]:
 @store_option
 @json_option
 def check(store: Path | str, as_json: bool) -> None:
-    """Check a store: its files, hashes, references and ledger. Changes nothing.
+    """Check files, hashes, references and ledger of a store.
 
-    Exit code 0 when it is sound, 2 when something is wrong.
+    Changes nothing. Exit code 0 when it is sound, 2 when something is wrong.
     """
     from contextecho.store import check_store, open_store
 
@@ -93,7 +93,7 @@ def check(store: Path | str, as_json: bool) -> None:
 @store_option
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 def vacuum(store: Path | str, dry_run: bool) -> None:
-    """Remove the contexts that nothing refers to, and give the space back to the disk."""
+    """Remove contexts that nothing refers to; shrink the rest."""
     from contextecho.store import loose_contexts, open_store
     from contextecho.store import vacuum as vacuum_store
 
@@ -151,7 +151,7 @@ def export(
 @click.argument("sources", nargs=-1, required=True, type=StorePlace(), metavar="STORE...")
 @store_option
 def merge(sources: tuple[Path | str, ...], store: Path | str) -> None:
-    """Bring everything of other STOREs into the one that --store names; nothing comes twice."""
+    """Bring other STOREs into the one of --store; nothing twice."""
     from contextecho.store import merge as merge_store
     from contextecho.store import open_store
 
