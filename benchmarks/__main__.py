@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("reading.py", "listing.py", "collecting.py", "local_forks.py")
+BENCHMARKS = ("reading.py", "listing.py", "collecting.py", "prefix_economy.py", "local_forks.py")
 
 
 def main() -> int:

@@ -247,7 +247,7 @@ def test_a_base_url_for_a_target_in_this_process_is_not_ignored(target: str) -> 
 
 
 def test_an_unknown_provider_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="anthropic, cohere, google"):
+    with pytest.raises(UsageError, match="anthropic, azure, cohere"):
         open_model("nobody/x")
 
 

@@ -128,6 +128,7 @@ class FakeProvider:
         self.bodies: list[dict[str, Any]] = []
         self.raw: list[bytes] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []  # with their query
         self.broken_rules: list[str] = []
         self.calls = 0
         self.faults: Counter[str] = Counter()
@@ -142,6 +143,7 @@ class FakeProvider:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/openai/{address:.*}/chat/completions", self._chat)  # Azure's
         app.router.add_post("/v1/messages", self._messages)
         app.router.add_get("/log", self._log)
         app.router.add_get("/stats", self._stats)
@@ -196,6 +198,7 @@ class FakeProvider:
             if self._record:
                 self.raw.append(raw)
                 self.bodies.append(body)
+                self.paths.append(request.path_qs)
                 self.headers.append({k.lower(): v for k, v in request.headers.items()})
                 broken = rules(body)
                 self.broken_rules += broken

@@ -60,10 +60,19 @@ def _openai(body: dict[str, Any]) -> Iterator[str]:
             for call in calls:
                 if not isinstance(call["function"]["arguments"], str):
                     yield "arguments are not a JSON string"
-        elif not isinstance(message.get("content"), str):
+        elif not _is_content(message.get("content")):
             yield f"message {number} has no content"
     if open_calls:
         yield f"calls {open_calls} are never answered"
+
+
+def _is_content(content: Any) -> bool:
+    """Text, or parts of text that are not blank."""
+    if not isinstance(content, list):
+        return isinstance(content, str)
+    return bool(content) and all(
+        part["type"] == "text" and part["text"].strip() and len(part) <= 3 for part in content
+    )
 
 
 def _anthropic(body: dict[str, Any]) -> Iterator[str]:

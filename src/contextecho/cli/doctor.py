@@ -88,18 +88,18 @@ def _figures() -> Finding:
 
 
 def _keys() -> Iterator[Finding]:
-    from contextecho.models import find_provider, provider_ids
+    from contextecho.models import find_provider, place_of_key, provider_ids
 
     for provider_id in provider_ids():
         provider = find_provider(f"{provider_id}/model")
-        if not provider.key_env:
+        if not (provider.key_env and provider.key_needed):
             continue
-        held = next((name for name in provider.key_env if os.environ.get(name, "").strip()), None)
+        place = place_of_key(provider)
         yield Finding(
             name=f"key: {provider_id}",
-            ok=held is not None,
-            detail=f"{held} is set" if held else "no key",
-            todo="" if held else f"to use it, set {' or '.join(provider.key_env)}",
+            ok=place is not None,
+            detail=f"{place} is set" if place else "no key",
+            todo="" if place else f"to use it, set {' or '.join(provider.key_env)}",
         )
 
 

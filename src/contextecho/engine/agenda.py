@@ -1,8 +1,9 @@
 """What one target is asked next: prefix groups in order, retries when they are due.
 
 The one thing to know: the first request of a prefix goes alone, so that the
-provider's cache is warm when the rest follow. Groups are pulled request by
-request, so an agenda holds a window of them and never the whole plan.
+provider's cache is warm when the rest follow, and again when the prefix was not
+used for as long as the provider keeps it. Groups are pulled request by request, so
+an agenda holds a window of them and never the whole plan.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 
 from contextecho.contexts import Request
+from contextecho.models import Caching
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Group:
     """The requests of one prefix; the same request twice is asked once."""
 
     requests: Iterator[Request]
-    warm: bool = False
-    warming: bool = False
+    caching: Caching
     keys: set[bytes] = field(default_factory=set)
+    _missing: int = 0  # answers that the provider's cache still needs
+    _used: float = float("-inf")  # when the prefix was last sent
+    _warmer: Item | None = None  # the request that warms it
 
     def pull(self) -> Request | None:
         """The next request that was not pulled before."""
@@ -32,6 +36,34 @@ class _Group:
                 self.keys.add(key)
                 return request
         return None
+
+    def admits(self, item: Item | None, now: float) -> bool:
+        """Whether an item may be sent (None: a new one): its prefix is warm, or it warms it."""
+        if now - self._used > self.caching.life:
+            self._missing = self.caching.calls
+        return not self._missing or self._warmer is None or self._warmer is item
+
+    def cools(self, now: float) -> bool:
+        """Whether the prefix is warm, and will not be for long unless it is used."""
+        return not self._missing and now - self._used > self.caching.life / 2
+
+    def begin(self, item: Item, now: float) -> None:
+        """An item is sent."""
+        self._used = now
+        if self._missing:
+            self._warmer = item
+
+    def answered(self, item: Item, now: float) -> None:
+        """The provider has read the prefix once more."""
+        self._used = now
+        if self._warmer is item:
+            self._missing -= 1
+        self.leave(item)
+
+    def leave(self, item: Item) -> None:
+        """An item will not warm the prefix, or has done it."""
+        if self._warmer is item:
+            self._warmer = None
 
 
 @dataclass(slots=True, eq=False)
@@ -44,25 +76,40 @@ class Item:
     worst: float = 0.0  # set aside for it in the budget while it is out
     is_new: bool = True  # not looked up in the store yet
 
-    def warmed(self) -> None:
+    def may_go(self, now: float) -> bool:
+        """Whether its prefix is warm, or this item is to warm it."""
+        return self._group.admits(self, now)
+
+    def goes(self, now: float) -> Item:
+        """The item itself, which is sent now."""
+        self._group.begin(self, now)
+        return self
+
+    def warmed(self, now: float) -> None:
         """The provider has read the prefix: the rest of its group may follow."""
-        self._group.warm = True
+        self._group.answered(self, now)
 
     def left_cold(self) -> None:
         """The request will not warm its prefix; the next one of the group may try."""
-        self._group.warming = False
+        self._group.leave(self)
 
 
 class Agenda:
     """The requests to one target, in the order in which they may be sent."""
 
-    def __init__(self, groups: Iterable[Iterable[Request]], most_waiting: int) -> None:
-        """No new request is pulled while `most_waiting` wait for their retry."""
-        self._ahead = iter(groups)
+    def __init__(
+        self, groups: Iterable[Iterable[Request]], most_waiting: int, caching: Caching
+    ) -> None:
+        """No new request is pulled while `most_waiting` wait for their retry.
+
+        `caching` is what the provider's cache needs and how long it keeps a prefix.
+        """
+        self._ahead = (_Group(iter(requests), caching) for requests in groups)
         self._most_waiting = most_waiting
         self._open: list[_Group] = []
         self._waiting: list[tuple[float, int, Item]] = []  # a heap by due time
         self._order = count()  # of retries that are due at the same moment
+        self._cold: list[Item] = []  # retries that wait until their prefix is warm again
         self._front: Item | None = None
 
     @property
@@ -79,12 +126,15 @@ class Agenda:
         """What was put back, a retry that is due, or a new request; None: nothing right now."""
         if self._front is not None:
             item, self._front = self._front, None
-            return item
-        if self._waiting and self._waiting[0][0] <= now:
-            return heapq.heappop(self._waiting)[2]
-        if len(self._waiting) >= self._most_waiting:
+            return item.goes(now)
+        while self._waiting and self._waiting[0][0] <= now:
+            self._cold.append(heapq.heappop(self._waiting)[2])
+        for index, item in enumerate(self._cold):
+            if item.may_go(now):
+                return self._cold.pop(index).goes(now)
+        if len(self._waiting) + len(self._cold) >= self._most_waiting:
             return None  # new requests would fail like those
-        return self._new()
+        return self._new(now)
 
     def put_back(self, item: Item) -> None:
         """Let an item be the next one again."""
@@ -96,26 +146,24 @@ class Agenda:
 
     def rest(self) -> Iterator[Item]:
         """Every request that was not pulled yet, for when nothing more will be asked."""
-        for group in chain(self._open, (_Group(iter(ahead)) for ahead in self._ahead)):
+        for group in chain(self._open, self._ahead):
             while (request := group.pull()) is not None:
                 yield Item(request, group)
 
-    def _new(self) -> Item | None:
-        """From the first open group that may go on; else from a group not yet begun."""
-        index = 0
-        while True:
-            if index == len(self._open):
-                ahead = next(self._ahead, None)
-                if ahead is None:
-                    return None
-                self._open.append(_Group(iter(ahead)))
-            group = self._open[index]
-            if group.warming and not group.warm:
-                index += 1
-                continue
+    def _new(self, now: float) -> Item | None:
+        """Of a group that would cool, else of the first that may go on, else of one not begun."""
+        while (group := self._next_group(now)) is not None:
             request = group.pull()
-            if request is None:
-                del self._open[index]
-                continue
-            group.warming = True
-            return Item(request, group)
+            if request is not None:
+                return Item(request, group).goes(now)
+            self._open.remove(group)
+        return None
+
+    def _next_group(self, now: float) -> _Group | None:
+        ready = [group for group in self._open if group.admits(None, now)]
+        if ready:
+            return next((group for group in ready if group.cools(now)), ready[0])
+        begun = next(self._ahead, None)
+        if begun is not None and begun.admits(None, now):
+            self._open.append(begun)
+        return begun

@@ -73,7 +73,7 @@ class Lane:
         self._price: Price | None = find_price(model.id)
         self._account = job.account(model)
         self._breaker = Breaker(job.limits)
-        self._agenda = Agenda(groups, job.limits.most_concurrency)
+        self._agenda = Agenda(groups, job.limits.most_concurrency, model.caching)
         self._flying: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
@@ -247,7 +247,7 @@ class Lane:
     def _succeeded(self, item: Item, reply: Reply) -> None:
         self._answered = True
         self._given_up = 0
-        item.warmed()
+        item.warmed(self._loop.time())
         self._account.bore()
         self._up()
         self._job.tally.done += 1

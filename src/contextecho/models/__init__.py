@@ -8,9 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from contextecho.models.keys import place_of_key
 from contextecho.models.model import (
     Allowance,
     Answer,
+    Caching,
     Failed,
     FailureKind,
     Model,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Allowance",
     "Answer",
+    "Caching",
     "Failed",
     "FailureKind",
     "LocalModel",
@@ -87,6 +90,7 @@ __all__ = [
     "notes_of",
     "open_local_counter",
     "open_model",
+    "place_of_key",
     "provider_ids",
     "same_model",
     "serving_of",

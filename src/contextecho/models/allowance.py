@@ -56,18 +56,34 @@ def read_allowance(
         said = headers.get(name) if name is not None else None
         if said is None:
             continue
-        value = _wait(said.strip(), moment) if field.endswith("_reset") else _number(said.strip())
+        value = (
+            seconds_until(said.strip(), moment)
+            if field.endswith("_reset")
+            else _number(said.strip())
+        )
         if value is not None:
             told[field] = value
     return Allowance(**told) if told else None
+
+
+def used_up_for(allowance: Allowance) -> float | None:
+    """Seconds until what is used up is there again; None where nothing is, or it is not said.
+
+    A reset without a count is one that is told only when all is used up (Together's).
+    """
+    counts = (
+        (allowance.requests_left, allowance.requests_reset),
+        (allowance.tokens_left, allowance.tokens_reset),
+    )
+    return max((reset for left, reset in counts if reset is not None and not left), default=None)
 
 
 def _number(said: str) -> float | None:
     return float(said) if _NUMBER.fullmatch(said) else None
 
 
-def _wait(said: str, now: float) -> float | None:
-    """Seconds from `now` until the time that was said."""
+def seconds_until(said: str, now: float) -> float | None:
+    """Seconds from `now` until the time that was said; None where it is no time."""
     number = _number(said)
     if number is not None:
         if number >= _UNIX_MILLISECONDS:

@@ -20,14 +20,13 @@ from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import foreign_answer
 from contextecho.models.model import Refusal, Reply, Truncated, Usage
 from contextecho.models.side import tokens, word
-from contextecho.models.wire import WireModel, answered, json_reader
+from contextecho.models.wire import WireModel, answered, cache_mark, json_reader
 
 # The older of the two current versions: 2026-10-21 removed temperature and top_p for all models,
 # and the models of the paper's panel were sampled with them.
 API_VERSION = "2023-06-01"
 
 _encode = msgspec.json.Encoder().encode
-_CACHE_HERE = {"type": "ephemeral"}
 _TRUNCATING = ("max_tokens", "model_context_window_exceeded")
 
 
@@ -38,8 +37,6 @@ class _Head(msgspec.Struct, frozen=True):
 
 class AnthropicMessages(WireModel[_Head]):
     """A model behind Anthropic's messages endpoint."""
-
-    cached_count = False  # "cache_read_input_tokens do not count towards ITPM" (rate limits page)
 
     def body(self, request: Request) -> bytes:
         """The bytes that are sent for a request."""
@@ -67,18 +64,17 @@ class AnthropicMessages(WireModel[_Head]):
                 for tool in context.tools
             ]
             fields["tool_choice"] = {"type": "none"}
+        mark = cache_mark(self._quirks)
         if context.system:
-            fields["system"] = [
-                {"type": "text", "text": context.system, "cache_control": _CACHE_HERE}
-            ]
+            fields["system"] = [{"type": "text", "text": context.system, **mark}]
         elif context.tools:
-            fields["tools"][-1]["cache_control"] = _CACHE_HERE
+            fields["tools"][-1] |= mark
         fields["messages"] = []
         start = _encode(fields).removesuffix(b"]}")
         turns = list(_turns(context.messages))
         if not turns:
             return _Head(start, None)
-        turns[-1][1][-1]["cache_control"] = _CACHE_HERE
+        turns[-1][1][-1] |= mark
         rendered = b"]},".join([_open_turn(role) + _encode(blocks)[1:-1] for role, blocks in turns])
         return _Head(start + rendered, turns[-1][0])
 

@@ -72,19 +72,24 @@ class Endpoint:
         self._limits = limits
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, body: bytes) -> Exchange | Failed | Refusal:
-        """Send one body, once."""
+    async def post(
+        self, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> Exchange | Failed | Refusal:
+        """Send one body, once, with `headers` besides those of every call."""
         started = time.perf_counter()
         try:
-            async with self._open().post(self._url, data=body, allow_redirects=False) as response:
+            async with self._open().post(
+                self._url, data=body, headers=headers, allow_redirects=False
+            ) as response:
                 data = await _read(response)
                 if data is None:
                     return Failed(kind=FailureKind.NOT_JSON, message=_TOO_LONG)
-                allowance = read_allowance(response.headers, self._limits)
                 if response.ok and response.status < 300:
+                    allowance = read_allowance(response.headers, self._limits)
                     return Exchange(data, time.perf_counter() - started, allowance)
-                failure = read_failure(response.status, response.headers, data, self.secrets)
-                return msgspec.structs.replace(failure, allowance=allowance)
+                return read_failure(
+                    response.status, response.headers, data, self.secrets, self._limits
+                )
         except (aiohttp.ClientError, OSError, UnicodeError) as error:
             kind, what = _what_broke(error, self._timeout, self._tls)
             return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))

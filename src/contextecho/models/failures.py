@@ -6,16 +6,20 @@ it is one short line and holds no key, whatever the server echoed.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any
 
-import msgspec
-
-from contextecho.models.model import Failed, FailureKind, Refusal
+from contextecho.models.allowance import (
+    NO_LIMITS,
+    LimitHeaders,
+    read_allowance,
+    seconds_until,
+    used_up_for,
+)
+from contextecho.models.complaints import Complaint, complaint_of, is_page, read_complaint
+from contextecho.models.model import Allowance, Failed, FailureKind, Refusal
 from contextecho.untrusted import one_line
 
 _LONGEST = 300  # characters of a provider's message that are kept
@@ -37,8 +41,20 @@ _KINDS = {
     429: FailureKind.RATE_LIMIT,
     529: FailureKind.RATE_LIMIT,
 }
-_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
-_FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
+# Codes by which every further call would fail the same way, whatever the status: no credit left
+# (OpenAI; Moonshot; Anthropic, anthropic/types/shared) or no such key (Google answers 400).
+_STOPPING = {
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "exceeded_current_quota_error",
+    "enforced_spend_limit_reached",
+    "contract_spend_limit_reached",
+    "linked_organization_spend_limit_reached",
+    "invalid_api_key",
+    "API_KEY_INVALID",
+}
+_BAD_KEY = re.compile(r"(?:incorrect|invalid) api key|api key not valid", re.IGNORECASE)  # xAI: 400
+_FILTERED = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
 
 
 def kind_of_status(status: int) -> FailureKind:
@@ -81,63 +97,77 @@ def clean(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def read_failure(
-    status: int, headers: Mapping[str, str], body: bytes, secrets: Sequence[str]
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    secrets: Sequence[str],
+    limits: LimitHeaders = NO_LIMITS,
 ) -> Failed | Refusal:
     """An HTTP answer other than 200 as a reply. A content filter's 400 is a refusal."""
-    code, message = _error_of(body)
-    if status == 400 and code in _FILTERED:
-        return Refusal(text=clean(message, secrets), stop_reason=code)
+    complaint = read_complaint(body)
+    message = complaint.message
+    filtered = _FILTERED.intersection(complaint.codes)
+    if status == 400 and filtered:
+        return Refusal(text=clean(message, secrets), stop_reason=min(filtered))
     if 300 <= status < 400:
         message = "redirected elsewhere, which is not followed; name the final base URL"
-    kind = FailureKind.AUTH if code in _NO_CREDIT else kind_of_status(status)
+    kind = _kind(status, complaint)
+    again = headers.get("x-should-retry", "").strip().lower()
+    if again == "true" and kind is FailureKind.BAD_REQUEST:
+        kind = FailureKind.SERVER  # it says itself that nothing is wrong with the request
+    allowance = read_allowance({**complaint.headers, **_lower(headers)}, limits)
     return Failed(
         kind=kind,
         message=f"HTTP {status}: {clean(message, secrets) or _SILENT}",
         status=status,
-        retry_after=retry_after(headers),
+        retry_after=_wait(kind, headers, complaint, allowance),
+        final=again == "false",
+        allowance=allowance,
     )
 
 
 def error_in_body(error: object, secrets: Sequence[str]) -> Failed:
     """The failure that some routers answer with status 200 and an `error` object."""
-    code, message = _code_and_message(error)
+    complaint = complaint_of(error)
+    code = next(iter(complaint.codes), "")
     status = int(code) if _STATUS.fullmatch(code) else None
-    kind = FailureKind.SERVER if status is None else kind_of_status(status)
-    return Failed(kind=kind, message=clean(message, secrets), status=status)
+    kind = FailureKind.SERVER if status is None else _kind(status, complaint)
+    return Failed(kind=kind, message=clean(complaint.message, secrets), status=status)
+
+
+def _kind(status: int, complaint: Complaint) -> FailureKind:
+    if _STOPPING.intersection(complaint.codes):
+        return FailureKind.AUTH
+    if status == 400 and _BAD_KEY.search(complaint.message[:_LONGEST]):
+        return FailureKind.AUTH
+    return kind_of_status(status)
+
+
+def _wait(
+    kind: FailureKind,
+    headers: Mapping[str, str],
+    complaint: Complaint,
+    allowance: Allowance | None,
+) -> float | None:
+    """What the server asks to wait: in its header, its body, or until what is used up is back."""
+    asked = retry_after(headers)
+    if asked is None and complaint.wait is not None:
+        asked = seconds_until(complaint.wait, time.time())
+    if asked is None and kind is FailureKind.RATE_LIMIT and allowance is not None:
+        asked = used_up_for(allowance)
+    return asked
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
 
 
 def foreign_answer(body: bytes, wanted: str, seconds: float) -> Failed:
     """The failure of a 200 answer that is not what was `wanted` ("a chat completion")."""
-    what = "an HTML page" if _is_page(body) else f"something else than {wanted}"
+    what = "an HTML page" if is_page(body) else f"something else than {wanted}"
     return Failed(
         kind=FailureKind.NOT_JSON,
         message=f"the server answered with {what}",
         status=200,
         seconds=seconds,
     )
-
-
-def _is_page(body: bytes) -> bool:
-    return body.lstrip()[:1] == b"<"
-
-
-def _error_of(body: bytes) -> tuple[str, str]:
-    """`(code, message)` from the shapes that providers use, or what kind of page came."""
-    try:
-        data: Any = msgspec.json.decode(body)
-    except (msgspec.DecodeError, ValueError, RecursionError):  # not JSON, not UTF-8, or too deep
-        if _is_page(body):
-            return "", "the server answered with an HTML page"
-        return "", body[:2000].decode("utf-8", "replace")
-    if isinstance(data, list) and data:  # Google wraps its errors in a list
-        data = data[0]
-    error = data.get("error", data) if isinstance(data, dict) else data
-    return _code_and_message(error)
-
-
-def _code_and_message(error: object) -> tuple[str, str]:
-    if not isinstance(error, dict):
-        return "", str(error)
-    code = error.get("code") or error.get("type") or ""
-    message = error.get("message") or error.get("detail") or json.dumps(error)
-    return str(code), str(message)

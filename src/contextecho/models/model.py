@@ -86,11 +86,12 @@ class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
     message: str
     status: int | None = None
     retry_after: float | None = None
+    final: bool = False  # the provider says that asking again cannot help; it is not stored
 
     @property
     def retryable(self) -> bool:
         """Whether asking again may help."""
-        return self.kind in (
+        return not self.final and self.kind in (
             FailureKind.EMPTY,
             FailureKind.RATE_LIMIT,
             FailureKind.SERVER,
@@ -106,6 +107,17 @@ class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
 Reply = Answer | Refusal | Truncated | Failed
 
 
+class Caching(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider's prompt cache needs, and how long it keeps a prefix.
+
+    Where a provider does not say how long, the shortest time that any says is assumed: then a
+    prefix is at worst warmed once too often, which costs the wait for one call.
+    """
+
+    calls: int = 1  # answers that must have begun before a prefix is read from the cache
+    life: float = 300.0  # seconds without use after which it may be gone
+
+
 class Model(Protocol):
     """A target or a judge. Used as an async context manager by the engine."""
 
@@ -115,6 +127,7 @@ class Model(Protocol):
     notes: tuple[str, ...]  # what the user must know about how it is asked, one line each
     account: str | None = None  # models of one account share its limits; None: it has its own
     cached_count: bool = True  # tokens read from a cache count towards the limit of a minute
+    caching: Caching = Caching()
 
     async def answer(self, request: Request) -> Reply:
         """Answer one request, once: no retries here, and no exception for a failed call."""

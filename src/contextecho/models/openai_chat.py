@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -19,13 +20,21 @@ from contextecho.contexts import Context, Decoding, Message, Request, canonical_
 from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import error_in_body, foreign_answer
 from contextecho.models.model import Failed, FailureKind, Refusal, Reply, Truncated, Usage
-from contextecho.models.providers import Quirks, bridge_text
-from contextecho.models.side import tokens, word
-from contextecho.models.wire import WireModel, answered, json_reader
+from contextecho.models.providers import Quirks, bridge_text, usage_fields
+from contextecho.models.side import first_tokens, tokens, word
+from contextecho.models.wire import WireModel, answered, cache_key, cache_mark, json_reader
 
 _encode = msgspec.json.Encoder().encode
 _THINKING = re.compile(r"\s*<think>.*?(</think>\s*|\Z)", re.DOTALL)
 _LENGTH = ("length", "max_tokens", "model_length")
+
+
+_BREAKPOINT = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+# What a marked body says besides. Without it OpenAI also writes each question to the cache.
+_MARKED: Mapping[str, Mapping[str, Any]] = {
+    "anthropic": {},
+    "openai": {"prompt_cache_options": {"mode": "explicit"}},
+}
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -57,7 +66,9 @@ class OpenAIChat(WireModel[_Head]):
         quirks = self._quirks
         fields: dict[str, Any] = {"model": self._model}
         if quirks.prompt_cache_key:
-            fields["prompt_cache_key"] = context.sha256[:32]
+            fields["prompt_cache_key"] = cache_key(context)
+        if quirks.thinking is not None:
+            fields["thinking"] = {"type": quirks.thinking}
         if context.tools:
             fields["tools"] = [
                 {
@@ -74,6 +85,8 @@ class OpenAIChat(WireModel[_Head]):
         messages = list(_wire_messages(context.messages, None, quirks))
         if context.system:
             messages.insert(0, {"role": quirks.system_role, "content": context.system})
+        if quirks.cache_marks is not None and _mark(messages, quirks):
+            fields |= _MARKED[quirks.cache_marks]
         fields["messages"] = messages
         last = messages[-1]["role"] if messages else None
         return _Head(_encode(fields).removesuffix(b"]}"), last)
@@ -90,6 +103,18 @@ class OpenAIChat(WireModel[_Head]):
         return read_completion(exchange, self._endpoint.secrets)
 
 
+def _mark(messages: list[dict[str, Any]], quirks: Quirks) -> bool:
+    """Mark the end of a prefix, and of its system prompt where marks are free; False: no text."""
+    speaking = [message for message in messages if (message["content"] or "").strip()]
+    marked = speaking[-1:]
+    if quirks.cache_marks == "anthropic":
+        marked += [message for message in speaking[:-1] if message["role"] == "system"]
+    mark = cache_mark(quirks) if quirks.cache_marks == "anthropic" else _BREAKPOINT
+    for message in marked:
+        message["content"] = [{"type": "text", "text": message["content"], **mark}]
+    return bool(marked)
+
+
 def _answer_form(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     """The field that holds the answer to a schema."""
     if schema is None:
@@ -102,11 +127,24 @@ def _wire_messages(
     messages: Iterable[Message], previous: str | None, quirks: Quirks
 ) -> Iterator[dict[str, Any]]:
     """Messages in the wire's form, after one whose role was `previous`."""
-    for message in messages:
-        if quirks.bridge_after_tool and previous == "tool" and message.role == "user":
+    for message in _alternating(messages) if quirks.alternate else messages:
+        bridged = {"tool": quirks.bridge_after_tool, "user": quirks.alternate}
+        if message.role == "user" and previous and bridged.get(previous):
             yield {"role": "assistant", "content": bridge_text()}
         yield _wire_message(message, quirks)
         previous = message.role
+
+
+def _alternating(messages: Iterable[Message]) -> Iterator[Message]:
+    """Messages of one speaker in a row as one message; tool results stay as they are."""
+    for role, group in groupby(messages, key=lambda message: message.role):
+        said = list(group)
+        if role == "tool":
+            yield from said
+            continue
+        text = "\n\n".join(message.text for message in said if message.text)
+        calls = tuple(call for message in said for call in message.tool_calls)
+        yield Message(role=role, text=text, tool_calls=calls)
 
 
 def _wire_message(message: Message, quirks: Quirks) -> dict[str, Any]:
@@ -204,12 +242,14 @@ def _usage(usage: object) -> Usage | None:
     prompt, output = tokens(usage, "prompt_tokens"), tokens(usage, "completion_tokens")
     total = tokens(usage, "total_tokens")
     if prompt is not None and output is not None and total is not None:
-        # Google's endpoint leaves hidden reasoning out of completion_tokens and bills it all
-        # the same: it is in the total.
+        # Google's endpoint leaves hidden reasoning out of completion_tokens, and so does xAI's;
+        # it is billed all the same: it is in the total.
         output = max(output, total - prompt)
+    fields = usage_fields()
     return Usage(
         input=prompt,
-        cached=tokens(usage, "prompt_tokens_details", "cached_tokens"),
+        cached=first_tokens(usage, fields.cached),
+        cache_write=first_tokens(usage, fields.cache_write),
         output=output,
-        reasoning=tokens(usage, "completion_tokens_details", "reasoning_tokens"),
+        reasoning=first_tokens(usage, fields.reasoning),
     )

@@ -1,24 +1,27 @@
 """From a target's name to a model that answers: the room's main door.
 
-The only place where keys are read. A key goes into the headers of one endpoint
-and into the list of strings that are blotted out of messages, nowhere else.
+A key goes into the headers of one endpoint and into the list of strings that are
+blotted out of messages, nowhere else.
 """
 
 from __future__ import annotations
 
-import os
+import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from contextecho.defaults import TIMEOUT
-from contextecho.errors import ProviderError, UsageError
+from contextecho.errors import UsageError
+from contextecho.models.addresses import call_url
+from contextecho.models.keys import read_key
 from contextecho.models.model import Model
 from contextecho.models.providers import (
     Provider,
     Quirks,
     answers_here,
     find_provider,
-    provider_ids,
     split_target,
     targets,
 )
@@ -43,6 +46,7 @@ def open_model(
     lookup: Lookup | None = None,
     simulated: Plan | None = None,
     timeout: float = TIMEOUT,
+    cache_ttl: Literal["5m", "1h"] | None = None,
 ) -> Model:
     """Open the model that a target names.
 
@@ -50,7 +54,8 @@ def open_model(
     variable `key_env` and extra `headers`); `local` and `local/PATH.gguf` start
     the embedded model; `simulated[/SETTINGS]` answers on the plan `simulated`;
     `simulated/judge` judges it. With `lookup`, replies are replayed under the
-    target's name. `timeout` is for one call, in seconds.
+    target's name. `timeout` is for one call, in seconds. `cache_ttl` is how long Anthropic
+    is to keep a prefix (its default is five minutes; an hour costs more to write).
 
     Raises UsageError for a name that cannot be resolved and ProviderError where
     a key or the embedded model is missing.
@@ -68,7 +73,9 @@ def open_model(
         return open_local(target, timeout=timeout)
     if kind == "simulated":
         return _open_simulated(target, simulated)
-    return _open_remote(target, base_url, key_env, headers or {}, timeout)
+    if kind == "inspect":
+        return _open_inspect(target, base_url, key_env, headers or {}, timeout)
+    return _open_remote(target, base_url, key_env, headers or {}, timeout, cache_ttl)
 
 
 def _open_simulated(target: str, plan: Plan | None) -> Model:
@@ -81,38 +88,57 @@ def _open_simulated(target: str, plan: Plan | None) -> Model:
     return SimulatedModel.for_plan(plan, target=target)
 
 
-def _open_remote(
+def _open_inspect(
     target: str,
     base_url: str | None,
     key_env: str | None,
     headers: Mapping[str, str],
     timeout: float,
 ) -> Model:
+    from contextecho.models.inspecting import open_inspect
+
+    key = read_key(find_provider(target), key_env, needed=False)
+    return open_inspect(
+        target,
+        asking_notes(target),
+        base_url=base_url,
+        key=key,
+        headers=headers,
+        timeout=timeout,
+    )
+
+
+def _open_remote(
+    target: str,
+    base_url: str | None,
+    key_env: str | None,
+    headers: Mapping[str, str],
+    timeout: float,
+    cache_ttl: Literal["5m", "1h"] | None,
+) -> Model:
     provider = find_provider(target)
     _, model = split_target(target)
-    address = base_url or provider.base_url
-    if address is None:
-        raise UsageError(
-            f"unknown provider {provider.id!r}",
-            where=target,
-            todo=f"known are {', '.join(provider_ids())}; for any other give --base-url",
-        )
-    key = _read_key(provider, key_env, needed=base_url is None)
+    url = call_url(provider, model, base_url)
+    key = read_key(provider, key_env, needed=provider.key_needed and base_url is None)
     for name, value in headers.items():
         if not (name.isascii() and name.isprintable() and value.isprintable()):
             raise UsageError(f"the header {name!r} has characters that no header may have")
     quirks = provider.quirks_for(model)
+    if quirks.cache_marks == "anthropic":
+        quirks = msgspec.structs.replace(quirks, cache_ttl=cache_ttl)
     notes = _notes(target, provider, quirks)
-    endpoint_headers = {**_key_headers(provider, key), **headers}
     secrets = [key] if key and len(key) >= _SHORTEST_SECRET else []
     secrets += [value for name, value in headers.items() if _is_secret(name, value)]
 
     from contextecho.models.endpoint import Endpoint
 
-    path = "messages" if provider.wire == "anthropic" else "chat/completions"
-    url = f"{address.rstrip('/')}/{path}"
-    endpoint = Endpoint(url, endpoint_headers, secrets, timeout, provider.limits)
-    return _adapter(provider)(target, model, endpoint, quirks, notes)
+    sent = {**_key_headers(provider, key), **headers}
+    endpoint = Endpoint(url, sent, secrets, timeout, provider.limits)
+    opened = _adapter(provider)(target, model, endpoint, quirks, notes)
+    if provider.one_account:
+        opened.account = f"{endpoint.host} {hashlib.sha256((key or '').encode()).hexdigest()}"
+    opened.free = base_url is None and not provider.key_needed  # a server on this machine
+    return opened
 
 
 def _is_secret(name: str, value: str) -> bool:
@@ -142,6 +168,8 @@ def wire_body(request: Request) -> bytes:
     _, model = split_target(request.target)
     if answers_here(request.target):
         raise UsageError(f"{request.target!r} answers on this machine: no provider is sent a body")
+    if provider.id == "inspect":
+        raise UsageError(f"{request.target!r} is asked through inspect_ai, which makes the body")
 
     from contextecho.models.endpoint import Endpoint
 
@@ -160,28 +188,16 @@ def context_limit(target: str) -> int | None:
     return CONTEXT_LIMIT
 
 
-def _read_key(provider: Provider, key_env: str | None, *, needed: bool) -> str | None:
-    """The key from the first variable that is set; messages name variables, never values."""
-    variables = (key_env,) if key_env else provider.key_env
-    for variable in variables:
-        key = os.environ.get(variable, "").strip()
-        if key and not key.isprintable():
-            raise ProviderError(f"the value of {variable} is not a key: it has control characters")
-        if key:
-            return key
-    if needed or key_env:
-        raise ProviderError(
-            f"no key for {provider.name}", todo=f"set the variable {' or '.join(variables)}"
-        )
-    return None
-
-
 def _key_headers(provider: Provider, key: str | None) -> dict[str, str]:
+    headers = {}
     if provider.wire == "anthropic":
         from contextecho.models.anthropic import API_VERSION
 
-        return {"anthropic-version": API_VERSION} | ({"x-api-key": key} if key else {})
-    return {"authorization": f"Bearer {key}"} if key else {}
+        headers["anthropic-version"] = API_VERSION
+    if key:
+        bearer = provider.key_header == "authorization"
+        headers[provider.key_header] = f"Bearer {key}" if bearer else key
+    return headers
 
 
 def check_target(target: str) -> None:
@@ -240,6 +256,11 @@ def _notes(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
 def _peculiarities(target: str, provider: Provider, quirks: Quirks) -> tuple[str, ...]:
     """How what this target is sent differs from what the protocol says."""
     notes = []
+    if provider.id == "inspect":
+        notes.append(
+            f"{target} is asked through inspect_ai, which makes the request: it may merge messages "
+            "of one role in a row, and leaves out declared tools and, at Anthropic, sampling"
+        )
     if quirks.reasons:
         notes.append(
             f"{target} thinks before it answers, and its thoughts count towards the longest reply: "
@@ -253,5 +274,15 @@ def _peculiarities(target: str, provider: Provider, quirks: Quirks) -> tuple[str
         notes.append(
             f"{provider.name} refuses a user message after a tool result; "
             "a bridging assistant turn stands between them"
+        )
+    if quirks.alternate:
+        notes.append(
+            f"{target} refuses two messages of one role in a row; they are one message, and a "
+            "bridging assistant turn stands before a question that would be the second"
+        )
+    if quirks.thinking == "disabled":
+        notes.append(
+            f"{target} is asked not to think first: it refuses a history of tool calls whose "
+            "thoughts are left out"
         )
     return tuple(notes)

@@ -55,4 +55,4 @@ def _prices() -> Mapping[str, Price]:
 
 def find_price(target: str) -> Price | None:
     """The list price of a target, or `None` where it is not known for certain."""
-    return _prices().get(target)
+    return _prices().get(target.removeprefix("inspect/"))

@@ -21,17 +21,45 @@ from contextecho.models.allowance import NO_LIMITS, LimitHeaders
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider does differently from plain chat completions."""
+    """What a provider does differently from plain chat completions, and what its cache does.
+
+    Facts of a cache are in tokens and seconds; `None` where its provider does not say.
+    """
 
     token_parameter: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
     sampling: bool = True  # temperature and top_p are accepted
     seed_parameter: str | None = "seed"
-    prompt_cache_key: bool = False  # routes requests of one prefix to one cache
     call_ids: Literal["any", "nine_alphanumerics"] = "any"
     bridge_after_tool: bool = False  # needs an assistant turn between tool result and user
+    alternate: bool = False  # refuses two messages of one role in a row
     answer_schema: bool = False  # holds the answer to a JSON Schema
     reasons: bool = False  # thinks unasked, and its thoughts count towards the longest reply
+    thinking: Literal["disabled"] | None = None  # sent to a model that would think unasked
+    prompt_cache_key: bool = False  # routes requests of one prefix to one cache
+    cache_key_header: str | None = None  # the header that does so
+    cache_marks: Literal["anthropic", "openai"] | None = None  # whose marks end a cached prefix
+    cache_ttl: Literal["5m", "1h"] | None = None  # what Anthropic's marks ask for; its 5m if None
+    cache_least: int | None = None  # the shortest prefix that is cached
+    cache_step: int | None = None  # a cached prefix is a multiple of this
+    cache_life: float | None = None  # after this long without use it may be gone
+    cache_calls: int = 1  # answers that must have begun before a prefix is read from the cache
+    cache_counts: bool = True  # what is read from it counts towards the tokens of a minute
+
+
+class Deployments(msgspec.Struct, frozen=True, kw_only=True):
+    """Models are deployments with an address of their own, asked by an API version."""
+
+    version: str
+    version_env: str  # the variable that may hold another version
+
+
+class UsageFields(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a `usage` object says a count: paths, of which the first that is there counts."""
+
+    cached: tuple[tuple[str, ...], ...]
+    cache_write: tuple[tuple[str, ...], ...]
+    reasoning: tuple[tuple[str, ...], ...]
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +69,15 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     wire: Literal["openai", "anthropic"]
     base_url: str | None  # what stands before `/chat/completions` or `/messages`
+    base_url_env: tuple[str, ...] = ()  # variables that may hold it
+    deployments: Deployments | None = None
     key_env: tuple[str, ...] = ()  # variables that may hold the key, the first set one counts
+    key_header: str = "authorization"  # there the key is a bearer's; elsewhere it stands alone
+    key_needed: bool = True
     limits: LimitHeaders = NO_LIMITS  # the headers that say what is still allowed
+    one_account: bool = False  # a key's limits hold for all its models together
     quirks: Quirks = Quirks()
-    models: Mapping[str, Mapping[str, str | bool | None]] = {}
+    models: Mapping[str, Mapping[str, str | int | float | bool | None]] = {}
     tools: bool = True  # tool calls and results can be shown natively
     known: bool = True
 
@@ -67,6 +100,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 class _Table(msgspec.Struct, frozen=True, kw_only=True):
     providers: Mapping[str, Mapping[str, object]]
     limits: LimitHeaders  # of a provider that is not in the table: the names most servers use
+    usage: UsageFields
     bridge: str
     targets: tuple[Target, ...]
 
@@ -79,6 +113,11 @@ def _table() -> _Table:
 def bridge_text() -> str:
     """What an assistant turn says that only keeps a provider's order of roles."""
     return _table().bridge
+
+
+def usage_fields() -> UsageFields:
+    """Where chat completions say what was cached, and what was thought."""
+    return _table().usage
 
 
 def targets() -> tuple[Target, ...]:

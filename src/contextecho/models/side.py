@@ -6,12 +6,20 @@ can have, is taken as not said. The text was paid for and counts all the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 _MOST_TOKENS = 2**53  # every JSON library reads integers up to here exactly
 
 
 def word(value: object) -> str | None:
     """A name that a server gave; None where it is none."""
     return value if isinstance(value, str) else None
+
+
+def first_tokens(usage: object, paths: Iterable[tuple[str, ...]]) -> int | None:
+    """The token count at the first of several paths that has one."""
+    counts = (tokens(usage, *path) for path in paths)
+    return next((count for count in counts if count is not None), None)
 
 
 def tokens(usage: object, *path: str) -> int | None:

@@ -11,12 +11,14 @@ import msgspec
 from contextecho.contexts import Context, Decoding, Request
 from contextecho.models.endpoint import Endpoint, Exchange
 from contextecho.models.failures import blot, foreign_answer
-from contextecho.models.model import Answer, Failed, FailureKind, Model, Reply
-from contextecho.models.prefixes import PrefixCache
+from contextecho.models.model import Answer, Caching, Failed, FailureKind, Model, Reply
+from contextecho.models.prefixes import PrefixCache, Rendered
 from contextecho.models.providers import Quirks
 from contextecho.untrusted import mend_halves
 
-Head = TypeVar("Head")
+_HOUR = 3600.0
+
+Head = TypeVar("Head", bound=Rendered)
 T = TypeVar("T")
 
 
@@ -37,6 +39,8 @@ class WireModel(Model, Generic[Head]):
         """`model` is the provider's own id of `target`."""
         self.id = target
         self.notes = notes
+        self.caching = _caching(quirks)
+        self.cached_count = quirks.cache_counts
         self._model = model
         self._endpoint = endpoint
         self._quirks = quirks
@@ -44,7 +48,7 @@ class WireModel(Model, Generic[Head]):
 
     async def answer(self, request: Request) -> Reply:
         """Ask once."""
-        exchange = await self._endpoint.post(self.body(request))
+        exchange = await self._endpoint.post(self.body(request), self._routing(request.context))
         if not isinstance(exchange, Exchange):
             return exchange
         try:
@@ -71,6 +75,11 @@ class WireModel(Model, Generic[Head]):
         """A 200 answer as a reply."""
         raise NotImplementedError
 
+    def _routing(self, context: Context) -> dict[str, str]:
+        """The header that leads requests on one prefix to one cache."""
+        name = self._quirks.cache_key_header
+        return {} if name is None else {name: cache_key(context)}
+
     def _schema(self, request: Request) -> Mapping[str, Any] | None:
         """The schema of the answer, where the provider holds the model to it."""
         return request.schema if self._quirks.answer_schema else None
@@ -80,6 +89,25 @@ class WireModel(Model, Generic[Head]):
         given = {"temperature": decoding.temperature, "top_p": decoding.top_p}
         wanted = given if self._quirks.sampling else {}
         return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _caching(quirks: Quirks) -> Caching:
+    """What the engine must know of the provider's cache."""
+    life = _HOUR if quirks.cache_ttl == "1h" else quirks.cache_life
+    if life is None:
+        return Caching(calls=quirks.cache_calls)
+    return Caching(calls=quirks.cache_calls, life=life)
+
+
+def cache_key(context: Context) -> str:
+    """What requests on one prefix have in common, for a provider that asks for it."""
+    return context.sha256[:32]
+
+
+def cache_mark(quirks: Quirks) -> dict[str, Any]:
+    """Anthropic's mark of where a cached prefix ends, as a field of the block that ends it."""
+    lifetime = {"ttl": quirks.cache_ttl} if quirks.cache_ttl else {}
+    return {"cache_control": {"type": "ephemeral", **lifetime}}
 
 
 def _without(secrets: Sequence[str], reply: Reply) -> Reply:
