@@ -41,6 +41,8 @@ REPLIES = """SELECT ordinal, cell.key, outcome, text, stop_reason, served_model,
 FROM cell LEFT JOIN reply USING (key) LEFT JOIN attempt ON attempt.id = reply.attempt
 ORDER BY ordinal"""
 
+TIMED_OUT = "SELECT count(*) FROM attempt WHERE message LIKE '%no complete answer within%'"
+
 
 @dataclass
 class Drill:
@@ -54,6 +56,7 @@ class Drill:
     faults: dict[str, int]
     attempts: int  # as the store counted them
     in_flight: int  # of these, never heard of again
+    timed_out: int  # of these, given up by the client before the answer was complete
     kept: int  # answers in the ledger
     lost: int  # cells without a reply
     twice: int  # requests with more than one answer in the ledger
@@ -62,8 +65,13 @@ class Drill:
     @property
     def passed(self) -> bool:
         """Nothing lost, nothing twice, nothing different, and no answer unaccounted for."""
-        unheard = self.answered - self.kept
-        return not (self.lost or self.twice or self.differing) and unheard <= self.in_flight
+        accounted = self.unheard <= self.in_flight + self.timed_out
+        return accounted and not (self.lost or self.twice or self.differing)
+
+    @property
+    def unheard(self) -> int:
+        """Answers that the server sent and no client kept: it was dead, or had given up."""
+        return self.answered - self.kept
 
 
 def main() -> int:
@@ -104,6 +112,7 @@ def run_drill(folder: Path, cells: int, kills: int, seed: int) -> Drill:
         faults=stats["faults"],
         attempts=_count(folder / "stormy", "SELECT count(*) FROM attempt"),
         in_flight=_count(folder / "stormy", "SELECT count(*) FROM attempt WHERE ended_at IS NULL"),
+        timed_out=_count(folder / "stormy", TIMED_OUT),
         kept=_count(folder / "stormy", "SELECT count(*) FROM attempt WHERE outcome = 'answer'"),
         lost=sum(row[2] is None or row[2] == "failed" for row in stormy),
         twice=_count(
@@ -127,8 +136,9 @@ def report(drill: Drill, cells: int) -> str:
             f"  faults               {faults}",
             f"  kills                {drill.kills}",
             f"  clock jumps          {jumps}",
-            f"  in flight at a kill  {drill.in_flight:,}, never heard of again; of these the server"
-            f" had answered {drill.answered - drill.kept:,}",
+            f"  in flight at a kill  {drill.in_flight:,}",
+            f"  timed out            {drill.timed_out:,}",
+            f"  answers unheard      {drill.unheard:,} (at most the two above together)",
             f"  replies lost         {drill.lost}",
             f"  replies duplicated   {drill.twice}",
             f"  replies differing    {drill.differing}",

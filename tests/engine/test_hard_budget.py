@@ -20,8 +20,8 @@ from contextecho.errors import BudgetError
 from contextecho.models import Answer, Failed, FailureKind, Refusal, Reply, Truncated, Usage
 from contextecho.store import open_store
 from contextecho.studies import Cell, Plan
-from engine.clock import run_skipping
 from engine.models import ScriptedModel
+from servers.virtual import run_virtually
 from store.plans import make_plan
 
 
@@ -139,7 +139,7 @@ def spend_at_random(luck: random.Random, folder: Path) -> tuple[int, float]:
                 {judge: asked}, store, run.id, {judge: models[judge]}, total=8, **how
             )
 
-    run_skipping(work())
+    run_virtually(work())
     return sum(model.billed for model in models.values()), dollars * UNITS
 
 

@@ -132,3 +132,17 @@ def test_the_door_imports_no_client_and_no_runtime() -> None:
     )
     run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_models_of_one_key_share_an_account_where_the_provider_counts_them_together(monkeypatch):
+    def account(target: str, key: str) -> str | None:
+        monkeypatch.setenv("FIREWORKS_API_KEY", key)
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        return open_model(target).account
+
+    one, other = account("fireworks/a", "key-number-1"), account("fireworks/b", "key-number-1")
+    assert one == other
+    assert one is not None
+    assert "key-number-1" not in one
+    assert account("fireworks/a", "key-number-2") != one
+    assert account("openai/a", "key-number-1") is None

@@ -6,6 +6,7 @@ blotted out of messages, nowhere else.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
@@ -134,6 +135,8 @@ def _open_remote(
     sent = {**_key_headers(provider, key), **headers}
     endpoint = Endpoint(url, sent, secrets, timeout, provider.limits)
     opened = _adapter(provider)(target, model, endpoint, quirks, notes)
+    if provider.one_account:
+        opened.account = f"{endpoint.host} {hashlib.sha256((key or '').encode()).hexdigest()}"
     opened.free = base_url is None and not provider.key_needed  # a server on this machine
     return opened
 

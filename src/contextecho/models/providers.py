@@ -75,6 +75,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     key_header: str = "authorization"  # there the key is a bearer's; elsewhere it stands alone
     key_needed: bool = True
     limits: LimitHeaders = NO_LIMITS  # the headers that say what is still allowed
+    one_account: bool = False  # a key's limits hold for all its models together
     quirks: Quirks = Quirks()
     models: Mapping[str, Mapping[str, str | int | float | bool | None]] = {}
     tools: bool = True  # tool calls and results can be shown natively
