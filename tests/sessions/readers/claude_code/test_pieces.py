@@ -12,7 +12,7 @@ import pytest
 
 from contextecho.sessions import read_session
 from contextecho.sessions.readers.claude_code import pieces
-from contextecho.sessions.readers.claude_code.entries import Entry, read_entries
+from contextecho.sessions.readers.claude_code.entries import Entry, entries_in
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 
@@ -22,7 +22,7 @@ Read = tuple[list[Entry], "array[int]"]
 def alone(path: Path) -> Read:
     offsets = array("Q")
     with path.open("rb") as file:
-        return list(read_entries(file, 0, path.stat().st_size, offsets)), offsets
+        return list(entries_in(file, 0, offsets)), offsets
 
 
 def shared(path: Path, helpers: int) -> Read:
@@ -114,11 +114,12 @@ def test_a_helper_that_dies_is_done_without(
 ) -> None:
     path = max(claude_sessions, key=lambda path: path.stat().st_size)
     expected = read_session(path)
-    parent, made = os.getpid(), pieces._Work._made
+    parent, made, done = os.getpid(), pieces._Work._made, list[int]()
 
     def dying(work: pieces._Work, number: int) -> pieces.Piece:
-        if os.getpid() != parent and (fails == "at once" or work._file.tell()):
+        if os.getpid() != parent and (fails == "at once" or done):
             os._exit(1)
+        done.append(number)
         return made(work, number)
 
     monkeypatch.setattr(pieces._Work, "_made", dying)

@@ -31,7 +31,6 @@ from contextecho.sessions.readers.claude_code.source import ClaudeCodeSource
 from contextecho.untrusted import make_visible
 
 NAME: Final = "claude-code"
-_BUFFER: Final = 1 << 20
 
 
 def sniff(head: bytes) -> bool:
@@ -44,7 +43,7 @@ def read(path: Path) -> Session:
     tally = Tally()
     assembly = Assembly(tally)
     line_offsets = array("Q")
-    with path.open("rb", buffering=_BUFFER) as file:
+    with path.open("rb") as file:
         stamp = Stamp.of(file)
         helpers = helpers_for(stamp.size)
         for entry in read_in_pieces(file, stamp.size, line_offsets, helpers=helpers):

@@ -8,8 +8,8 @@ entries, one after the other, in `assembly`.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from typing import BinaryIO, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from msgspec import Struct
 
@@ -61,19 +61,13 @@ class Entry(Struct, array_like=True, gc=False):
     operation: str | None = None
 
 
-def read_entries(file: BinaryIO, begin: int, end: int, line_offsets: array[int]) -> Iterator[Entry]:
-    """The entries of the lines from byte `begin` (a line's start) to `end`, numbered from 1.
+def entries_in(lines: Iterable[bytes], begin: int, line_offsets: array[int]) -> Iterator[Entry]:
+    """The entries of lines that stand in the file from byte `begin` on, numbered from 1.
 
-    Where each line begins is appended to `line_offsets`. A line that reaches beyond
-    `end` is cut there: the client is still writing it.
+    Where each line begins is appended to `line_offsets`.
     """
-    file.seek(begin)
     offset = begin
-    for number, line in enumerate(file, 1):
-        if offset + len(line) > end:
-            line = line[: end - offset]
-            if not line:
-                return
+    for number, line in enumerate(lines, 1):
         line_offsets.append(offset)
         record = decode_record(line)
         if isinstance(record, Record):

@@ -15,6 +15,7 @@ import tempfile
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
@@ -23,14 +24,14 @@ from typing import BinaryIO, Final, NamedTuple, NoReturn
 
 import msgspec
 
-from contextecho.sessions.readers.claude_code.entries import Entry, read_entries
+from contextecho.sessions.readers.claude_code.entries import Entry, entries_in
 
-_PIECE: Final = 1 << 20  # bytes, or the one line that is longer
+_PIECE: Final = 1 << 18  # bytes, or the one line that is longer
 _MOST_PIECES: Final = 16_384  # their numbers fit into a pipe that nobody reads yet
 _LEAST_BYTES: Final = 64 << 20  # below, the work is done before a helper pays
 _MOST_HELPERS: Final = 3  # what they make is put together by one
 _PATIENCE: Final = 60.0  # seconds for a piece; the slowest line known takes 20
-_BUFFER: Final = 1 << 20
+_LOOK: Final = 1 << 14  # bytes to find a line's end in
 _NUMBER: Final = Layout("<i")
 _NOTE: Final = Layout("<iqq")  # a piece's number; where it lies in the helper's file, how long
 
@@ -64,9 +65,13 @@ def helpers_for(size: int) -> int:
 def read_in_pieces(
     file: BinaryIO, size: int, line_offsets: array[int], *, helpers: int
 ) -> Iterator[Entry]:
-    """As `read_entries` of the whole file, with as many helpers as can be had of those wanted."""
-    pieces = list(pairwise(_borders(file, size)))
-    work = _Work(file, pieces, helpers)
+    """The entries of the first `size` bytes, with as many helpers as can be had of those wanted.
+
+    Lines are numbered from 1, and where each begins is appended to `line_offsets`. A line that
+    reaches beyond `size` is cut there: the client is still writing it.
+    """
+    pieces = list(pairwise(_borders(file.fileno(), size)))
+    work = _Work(file.fileno(), pieces, helpers)
     try:
         for number in range(len(pieces)):
             offsets, entries = work.piece(number)
@@ -79,21 +84,28 @@ def read_in_pieces(
         work.end()
 
 
-def _borders(file: BinaryIO, size: int) -> list[int]:
+def _borders(file: int, size: int) -> list[int]:
     """Where the pieces begin and end, each at the start of a line."""
     length = max(_PIECE, size // _MOST_PIECES)
     borders = [0]
-    while (place := borders[-1] + length) < size:
-        file.seek(place)
-        file.readline()
-        borders.append(min(file.tell(), size))
-    return borders if borders[-1] == size else [*borders, size]
+    while borders[-1] < size:
+        borders.append(_next_line(file, borders[-1] + length, size))
+    return borders
+
+
+def _next_line(file: int, place: int, size: int) -> int:
+    """Where the first line begins that begins behind this place; at most `size`."""
+    while place < size and (data := os.pread(file, _LOOK, place)):
+        if (end := data.find(b"\n")) >= 0:
+            return min(place + end + 1, size)
+        place += len(data)
+    return size
 
 
 class _Work:
     """The pieces of a file, those that are made and those that nobody has taken yet."""
 
-    def __init__(self, file: BinaryIO, pieces: Sequence[tuple[int, int]], helpers: int) -> None:
+    def __init__(self, file: int, pieces: Sequence[tuple[int, int]], helpers: int) -> None:
         self._file = file
         self._pieces = pieces
         self._untaken = _filled_pipe(len(pieces))
@@ -141,7 +153,8 @@ class _Work:
     def _made(self, number: int) -> Piece:
         begin, end = self._pieces[number]
         line_offsets = array("Q")
-        entries = list(read_entries(self._file, begin, end, line_offsets))
+        lines = BytesIO(os.pread(self._file, end - begin, begin))
+        entries = list(entries_in(lines, begin, line_offsets))
         return line_offsets.tobytes(), entries
 
     def _hear(self, patience: float) -> bool:
@@ -172,15 +185,12 @@ class _Work:
     def _help(self, made: BinaryIO, notes: int) -> NoReturn:
         """The helper's life. It leaves without the cleaning up that is its parent's to do."""
         try:
-            # The same file, whatever its name means by now, with a position of its own.
-            same = Path(f"/proc/self/fd/{self._file.fileno()}")
-            with same.open("rb", _BUFFER) as self._file:
-                while self._make_next():
-                    number, piece = self._own.popitem()
-                    place, data = made.tell(), msgspec.msgpack.encode(piece)
-                    made.write(data)
-                    made.flush()
-                    os.write(notes, _NOTE.pack(number, place, len(data)))
+            while self._make_next():
+                number, piece = self._own.popitem()
+                place, data = made.tell(), msgspec.msgpack.encode(piece)
+                made.write(data)
+                made.flush()
+                os.write(notes, _NOTE.pack(number, place, len(data)))
         finally:
             os._exit(0)
 
