@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from e2e.serving import serving
 
 from e2e.refusing import SHORT, refused
 from e2e.terminal import Done, Terminal
 from servers.fake import FakeProvider, Fault
+from servers.serving import serving
 
 SECRET = "sk-secret-0123456789abcdef"
 JUDGES = "sk-judges-fedcba9876543210"

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import time
 
+from commandline import FRESH
 from e2e.refusing import SHORT, SIMULATED, refused
-from e2e.terminal import COMMAND, Terminal
+from e2e.terminal import Terminal
 from e2e.test_replay import PROBE
 from servers.postgres import PostgresServer
 from store.raw import count, query
@@ -37,7 +38,7 @@ def test_a_killed_run_goes_on_where_it_was(
     url = postgres.url()
     words = ("probe", chat, "--target=simulated", "--positions=even:4", "-q", f"--store={url}")
     process = subprocess.Popen(
-        [*COMMAND, *words],
+        [*FRESH, *words],
         cwd=terminal.folder,
         env=terminal.environment,
         stdout=subprocess.DEVNULL,

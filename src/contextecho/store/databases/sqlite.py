@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -138,13 +138,27 @@ class SQLite(Database):
             yield
 
     def version(self) -> int | None:
-        """`user_version`, if the file is ours or empty."""
-        (number,) = self._db.execute("PRAGMA user_version").fetchone()
-        (owner,) = self._db.execute("PRAGMA application_id").fetchone()
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        """`user_version`, if the file is ours or empty: all of one moment."""
+        with self._one_moment():
+            (number,) = self._db.execute("PRAGMA user_version").fetchone()
+            (owner,) = self._db.execute("PRAGMA application_id").fetchone()
+            (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if number < 0 or (tables and owner != APPLICATION_ID):
             return None
         return int(number)
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        """A transaction that reads, unless one is open."""
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.OperationalError):  # an error has ended it
+                self._db.execute("COMMIT")
 
     def set_version(self, number: int) -> None:
         """Mark the file."""

@@ -142,5 +142,5 @@ def _unusable(error: sqlite3.DatabaseError, where: str) -> DataError:
 def _make_directory(directory: Path) -> None:
     if directory.exists():
         return
-    directory.mkdir(parents=True, mode=0o700)
+    directory.mkdir(parents=True, mode=0o700, exist_ok=True)  # others may open it at once
     (directory / ".gitignore").write_text("*\n", encoding="utf-8")
