@@ -114,15 +114,15 @@ def test_a_helper_that_dies_is_done_without(
 ) -> None:
     path = max(claude_sessions, key=lambda path: path.stat().st_size)
     expected = read_session(path)
-    parent, made, done = os.getpid(), pieces._Work._made, list[int]()
+    parent, made, done = os.getpid(), pieces._made, list[int]()
 
-    def dying(work: pieces._Work, number: int) -> pieces.Piece:
+    def dying(file: int, begin: int, end: int) -> pieces.Piece:
         if os.getpid() != parent and (fails == "at once" or done):
             os._exit(1)
-        done.append(number)
-        return made(work, number)
+        done.append(begin)
+        return made(file, begin, end)
 
-    monkeypatch.setattr(pieces._Work, "_made", dying)
+    monkeypatch.setattr(pieces, "_made", dying)
     session = read_session(path)
     assert (session.turns, session.skipped) == (expected.turns, expected.skipped)
 
@@ -133,15 +133,15 @@ def test_a_helper_that_stands_still_is_done_without(
 ) -> None:
     path = claude_sessions[0]
     expected = read_session(path)
-    parent, made = os.getpid(), pieces._Work._made
+    parent, made = os.getpid(), pieces._made
 
-    def standing_still(work: pieces._Work, number: int) -> pieces.Piece:
+    def standing_still(file: int, begin: int, end: int) -> pieces.Piece:
         if os.getpid() != parent:
             time.sleep(600)
-        return made(work, number)
+        return made(file, begin, end)
 
     monkeypatch.setattr(pieces, "_PATIENCE", 0.2)
-    monkeypatch.setattr(pieces._Work, "_made", standing_still)
+    monkeypatch.setattr(pieces, "_made", standing_still)
     before = children()
     assert read_session(path).turns == expected.turns
     assert children() == before

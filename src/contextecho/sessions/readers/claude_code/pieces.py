@@ -71,17 +71,27 @@ def read_in_pieces(
     reaches beyond `size` is cut there: the client is still writing it.
     """
     pieces = list(pairwise(_borders(file.fileno(), size)))
-    work = _Work(file.fileno(), pieces, helpers)
+    # Most files are small and many: alone, nothing need be shared out.
+    work = _Work(file.fileno(), pieces, helpers) if helpers else None
     try:
-        for number in range(len(pieces)):
-            offsets, entries = work.piece(number)
+        for number, (begin, end) in enumerate(pieces):
+            offsets, entries = work.piece(number) if work else _made(file.fileno(), begin, end)
             lines_before = len(line_offsets)
             line_offsets.frombytes(offsets)
             for entry in entries:
                 entry.line += lines_before
                 yield entry
     finally:
-        work.end()
+        if work:
+            work.end()
+
+
+def _made(file: int, begin: int, end: int) -> Piece:
+    """The piece between two bytes of an open file."""
+    line_offsets = array("Q")
+    lines = BytesIO(os.pread(file, end - begin, begin))
+    entries = list(entries_in(lines, begin, line_offsets))
+    return line_offsets.tobytes(), entries
 
 
 def _borders(file: int, size: int) -> list[int]:
@@ -124,7 +134,7 @@ class _Work:
         while number not in self._own and number not in self._told:
             if self._hear(patience=0) or self._make_next() or self._hear(_PATIENCE):
                 continue
-            return self._made(number)  # whoever took it has died, or stands still
+            return _made(self._file, *self._pieces[number])  # whoever took it died, or stands still
         if number in self._own:
             return self._own.pop(number)
         helper, place, length = self._told.pop(number)
@@ -147,15 +157,8 @@ class _Work:
         taken = os.read(self._untaken, _NUMBER.size)
         if taken:
             (number,) = _NUMBER.unpack(taken)
-            self._own[number] = self._made(number)
+            self._own[number] = _made(self._file, *self._pieces[number])
         return bool(taken)
-
-    def _made(self, number: int) -> Piece:
-        begin, end = self._pieces[number]
-        line_offsets = array("Q")
-        lines = BytesIO(os.pread(self._file, end - begin, begin))
-        entries = list(entries_in(lines, begin, line_offsets))
-        return line_offsets.tobytes(), entries
 
     def _hear(self, patience: float) -> bool:
         """Take in what helpers tell, within so many seconds; whether any did."""
