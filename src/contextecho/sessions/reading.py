@@ -199,7 +199,10 @@ def _read_head(path: Path) -> bytes:
         head = file.read(_HEAD)
         while head and not head.strip(_BLANK):
             head = file.read(_HEAD)
-        return head + file.readline(LONGEST_HEAD)
+        head += file.readline(LONGEST_HEAD)
+    if not is_database(head):
+        refuse_long_lines(path)
+    return head
 
 
 def _reader(path: Path, format: str | None) -> Reader:
@@ -224,8 +227,6 @@ def _told_by(path: Path, head: bytes) -> Reader:
     """The reader that knows a file by its head."""
     if not head:
         raise SessionError("is empty, and holds no conversation", where=str(path))
-    if not is_database(head):
-        refuse_long_lines(path)
     found = _fitting(path, head)
     if found is not None:
         return found

@@ -51,9 +51,10 @@ def test_a_session_with_a_long_run_of_nul_bytes_is_refused_without_reading_it(
     path.write_bytes(line(user("go")) + line(assistant("ok")))
     with path.open("r+b") as file:
         file.truncate(2 << 30)
-    with pytest.raises(SessionError, match="stand on one line") as raised:
-        read_session(path)
-    assert "tr -d" in raised.value.todo
+    for format in (None, "claude-code"):
+        with pytest.raises(SessionError, match="stand on one line") as raised:
+            read_session(path, format=format)
+        assert "tr -d" in raised.value.todo
 
 
 def test_less_memory_than_a_session_needs_is_one_clear_error(
