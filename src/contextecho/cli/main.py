@@ -1,7 +1,7 @@
 """The command line. Commands are loaded only when they are called.
 
 `contextecho --help` must stay fast: this file imports click and nothing else;
-each command lives in the file that `COMMANDS` names, as an object `command`.
+each command lives in the file of its name, as an object `command`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from io import TextIOWrapper
 
 import click
 
 from contextecho import __version__
+from contextecho.cli.groups import LazyGroup
 from contextecho.errors import ContextEchoError
 from contextecho.untrusted import one_line
 
@@ -41,27 +41,21 @@ Exit codes: 0 ok, 1 regression, 2 usage, 3 inconclusive, 4 incomplete,
 5 budget, 6 provider, 130 interrupted (run the same command to continue)."""
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when called; their help lines stand above."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All command names, in alphabetical order."""
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"contextecho.cli.{cmd_name}").command
-        return command
+class Commands(LazyGroup):
+    """The commands; their help lines stand above, so that `--help` imports none."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
+        """Write the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    homes={name: f"contextecho.cli.{name}" for name in COMMANDS},
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="contextecho")
 def app() -> None:
     """Tell whether the model at the end of a long session is still the one that was shipped."""

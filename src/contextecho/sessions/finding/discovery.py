@@ -112,24 +112,17 @@ def survey(
     every = list(zip(files, _summaries(files, index, processes, on_reading), strict=True))
     copies = _copies(every, index, named={*map(str, places)})
     kept = [(file, found) for file, found in every if file.path not in copies]
-    refused, strangers = (
-        [
-            SessionError(reason, where=file.path)
-            for file, found in kept
-            if (reason := getattr(found, why)) is not None
-        ]
-        for why in ("refusal", "stranger")
-    )
+    odd = [each for each in kept if each[1].sub_agents or each[1].refusal or each[1].stranger]
     return Survey(
         sessions=_newest_first(kept),
-        sub_agents=sum(found.sub_agents for _, found in kept),
+        sub_agents=sum(found.sub_agents for _, found in odd),
         copies=sum(found.holds_any for file, found in every if file.path in copies),
         continued=walked.continued,
-        unread=(*walked.unread, *refused),
+        unread=(*walked.unread, *_errors((file, found.refusal) for file, found in odd)),
         sub_agent_files=tuple(
-            Path(file.path) for file, found in kept if found.sub_agents and not found.sessions
+            Path(file.path) for file, found in odd if found.sub_agents and not found.sessions
         ),
-        strangers=tuple(strangers),
+        strangers=_errors((file, found.stranger) for file, found in odd),
     )
 
 
@@ -252,6 +245,13 @@ def _kept_rows(every: Sequence[tuple[Candidate, Summaries]]) -> set[str]:
     return {path for path, sessions in kept if there.issuperset(sessions)}
 
 
+def _errors(said: Iterable[tuple[Candidate, str | None]]) -> tuple[SessionError, ...]:
+    """Of the files with a reason, an error each."""
+    return tuple(
+        SessionError(reason, where=file.path) for file, reason in said if reason is not None
+    )
+
+
 def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
     """The sessions of the files, those used last first; those used at once as they were met."""
     sessions = [
@@ -266,7 +266,8 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
         for file, found in files
         for summary in found.sessions
     ]
-    return tuple(sorted(sessions, key=attrgetter("last_used"), reverse=True))
+    sessions.sort(key=attrgetter("last_used"), reverse=True)
+    return tuple(sessions)
 
 
 def _retention_days(root: Path) -> int | None:
