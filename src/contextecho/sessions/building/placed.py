@@ -244,7 +244,9 @@ def _bytes(text: str) -> int:
 
 
 class PlacedSource(Stamped):
-    """Loads placed values again, as long as the file stays what it was."""
+    """Loads placed values again, as long as the file stays what it was, or only grows."""
+
+    may_grow = True
 
     def __init__(
         self,
