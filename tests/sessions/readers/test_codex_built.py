@@ -692,6 +692,12 @@ def test_unknown_lines_events_items_and_blocks_are_counted_by_name(tmp_path: Pat
     assert ("user", "harness", "a") in said(session)
 
 
+def test_a_leap_second_is_a_time(tmp_path: Path) -> None:
+    prompt = typed("go")[1] | {"timestamp": "2026-06-30T23:59:60Z"}
+    session = read(tmp_path, meta(), prompt, answer("Done."))
+    assert session.turns[0].time == 1_782_864_000.0  # 2026-07-01 00:00:00 UTC, by `date`
+
+
 def test_a_field_of_an_odd_type_costs_that_field(tmp_path: Path) -> None:
     odd = item(
         "message", role="assistant", phase=7, content=["bare", {"type": "output_text", "text": 5}]
