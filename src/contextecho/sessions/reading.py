@@ -171,10 +171,13 @@ def _is_there(path: Path) -> bool:
 
 @contextmanager
 def _failing_readably(path: Path) -> Iterator[None]:
-    """What the system says about a file, or its name is, as a `SessionError`."""
+    """What the system says about a file, or its name is, as a `SessionError` that names it."""
     _refuse_unnameable(path)
     try:
         yield
+    except SessionError as error:
+        where = error.where or str(path)
+        raise type(error)(error.what, where=where, todo=error.todo) from None
     except OSError as error:
         raise unreadable(path, error) from None
     except MemoryError:
@@ -246,17 +249,25 @@ def _fitting(path: Path, head: bytes) -> Reader | None:
     That is more of a document spread over lines, or the tables of a database (raises as
     `databases.reading`).
     """
-    found = next((reader for reader in readers() if reader.sniff(head)), None)
+    found = next((reader for reader in readers() if _knows(reader, head)), None)
     if found is None and is_database(head):
         # Its tables may lie anywhere in it, or only in the log beside it.
         data = MAGIC + b"\n".join(tables_of(path))
-        found = next((reader for reader in readers() if reader.sniff(data)), None)
+        found = next((reader for reader in readers() if _knows(reader, data)), None)
     elif found is None and _is_spread_out(head):
         # One message, or what stands before the first, can be longer than the head.
         with path.open("rb") as file:
             data = file.read(LONGEST_HEAD)
-        found = next((reader for reader in readers() if reader.sniff(data)), None)
+        found = next((reader for reader in readers() if _knows(reader, data)), None)
     return found
+
+
+def _knows(reader: Reader, head: bytes) -> bool:
+    """Whether the reader takes a file that begins like this for one of its format."""
+    try:
+        return reader.sniff(head)
+    except SessionError:  # too many of anything to be a session
+        return False
 
 
 def _is_damaged_document(path: Path, head: bytes) -> bool:
