@@ -48,6 +48,8 @@ class Screened(msgspec.Struct):
     sub_agents: int = 0
     copies: int = 0  # files left out that are others again: kept, converted or copied
     continued: int = 0  # files left out: read with others, in which their sessions go on
+    links: list[str] = msgspec.field(default_factory=list)  # to folders, which were not followed
+    others: int = 0  # files left out: their names are none that sessions have
     places: tuple[str, ...] = ()  # files and folders, as they were named
     at: float = 0.0  # seconds since 1970, when it began
 
@@ -91,6 +93,8 @@ def _met(paths: Sequence[Path], everything: Screened) -> dict[Path, Candidate | 
     for path in paths:
         walked = walk([path])
         everything.continued += walked.continued
+        everything.links += walked.links
+        everything.others += walked.others
         found = {Path(file.path): file for file in walked.files}
         if path.is_dir():
             everything.refused += walked.unread

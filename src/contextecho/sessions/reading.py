@@ -6,7 +6,7 @@ sessions is never read as one of them: `path#member` says which.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike, fsencode, fspath
@@ -230,6 +230,8 @@ def _told_by(path: Path, head: bytes) -> Reader:
     found = _fitting(path, head)
     if found is not None:
         return found
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise SessionError("is text in UTF-16", where=str(path), todo="save it as UTF-8")
     what = "a binary file, and " if b"\x00" in head else ""
     if not what and _is_damaged_document(path, head):
         what = f"{DAMAGED}, and "
