@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from typing import TextIO
 
 import click
 
 from contextecho import __version__
 from contextecho.cli.groups import LazyGroup
-from contextecho.errors import ContextEchoError
+from contextecho.errors import ContextEchoError, ReaderWarning
 from contextecho.untrusted import one_line
 
 COMMANDS = {
@@ -65,6 +67,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; turn our errors into one line and their exit code."""
     _accept_any_text()
     _leave_in_order()
+    warnings.showwarning = _say_warning
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
         click.echo(nl=False)  # flushes: a full disk is told of here, not when the interpreter ends
@@ -94,6 +97,19 @@ def _leave_in_order() -> None:
     """On SIGTERM leave as at any end, so that private copies of packed sessions go too."""
     with suppress(ValueError):  # only the main thread may
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning in one line; of code that is not ours, with its place."""
+    where = "" if issubclass(category, ReaderWarning) else f"{filename}:{lineno}: "
+    click.echo(f"contextecho: {one_line(f'{where}{message}')}", err=True)
 
 
 def _accept_any_text() -> None:

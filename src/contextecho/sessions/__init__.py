@@ -11,6 +11,7 @@ before does not pay for the readers. What each part knows; it imports only from 
     finding     the sessions on a machine   keeping        copies, before a client deletes
     example     the one that is bundled     circumstances  what surrounds each turn
     reading     which reader, and its session
+    registry    every reader            guarding   other packages', which may fail
     readers     one a format
     converting  other formats               packing        files that lie packed
     building    what readers are built from
@@ -61,6 +62,7 @@ __all__ = [
     "newest_session",
     "not_written",
     "originals_of",
+    "other_readers",
     "read_session",
     "retention_warning",
     "session_roots",
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
     from contextecho.sessions.packing.archive import default_folder
     from contextecho.sessions.packing.packed import is_packed
     from contextecho.sessions.reading import read_session
+    from contextecho.sessions.registry import other_readers
 else:
     _HOMES = {
         "building.belonging": ("files_of",),
@@ -166,5 +169,6 @@ else:
         "packing.archive": ("default_folder",),
         "packing.packed": ("is_packed",),
         "reading": ("read_session",),
+        "registry": ("other_readers",),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)
