@@ -60,7 +60,6 @@ __all__ = [
     "load_languages",
     "look_inside",
     "newest_session",
-    "not_written",
     "originals_of",
     "other_readers",
     "read_session",
@@ -86,7 +85,6 @@ if TYPE_CHECKING:
     from contextecho.sessions.converting.convert import (
         choose_format,
         convert_session,
-        not_written,
         write_lines,
     )
     from contextecho.sessions.example import example_session
@@ -134,7 +132,7 @@ else:
             "conditions_at",
             "tell_apart",
         ),
-        "converting.convert": ("choose_format", "convert_session", "not_written", "write_lines"),
+        "converting.convert": ("choose_format", "convert_session", "write_lines"),
         "example": ("example_session",),
         "finding.copies": ("copies_among", "originals_of"),
         "finding.discovery": (
