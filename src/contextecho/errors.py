@@ -74,3 +74,7 @@ class ProviderError(ContextEchoError):
     """A model cannot be reached, or it refuses the caller."""
 
     exit_code: ClassVar[int] = 6
+
+
+class ReaderWarning(UserWarning):
+    """A reader that another package brings cannot be used; the others are."""

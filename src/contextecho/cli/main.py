@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -18,7 +19,7 @@ import click
 
 from contextecho import __version__
 from contextecho.cli.groups import LazyGroup
-from contextecho.errors import ContextEchoError
+from contextecho.errors import ContextEchoError, ReaderWarning
 from contextecho.untrusted import one_line
 
 COMMANDS = {
@@ -77,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; turn our errors into one line and their exit code."""
     _accept_any_text()
     _leave_in_order()
+    warnings.showwarning = _say_warning
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
         with _heard():  # flushes: a full disk is told of here, not when the interpreter ends
@@ -104,6 +106,19 @@ def _leave_in_order() -> None:
     """On SIGTERM leave as at any end, so that private copies of packed sessions go too."""
     with suppress(ValueError):  # only the main thread may
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning in one line; of code that is not ours, with its place."""
+    where = "" if issubclass(category, ReaderWarning) else f"{filename}:{lineno}: "
+    click.echo(f"contextecho: {one_line(f'{where}{message}')}", err=True)
 
 
 def _accept_any_text() -> None:

@@ -209,11 +209,13 @@ def _summaries(
     if unknown:
         from contextecho.processes import spread
         from contextecho.sessions.finding.summarising import summarise
+        from contextecho.sessions.registry import other_readers
 
         sizes = [files[n].mark.bytes for n in unknown]
         on_reading(len(unknown), sum(sizes))
         paths = [Path(files[n].path) for n in unknown]
-        new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
+        made = spread(summarise, paths, sizes, processes=processes, load=other_readers)
+        new = dict(zip(unknown, made, strict=True))
         index.keep(
             {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
             (file.path for file in files),
