@@ -94,7 +94,6 @@ async def ask_requests(
         tally=tally,
         progress=progress,
         on_reply=on_reply,
-        began=asyncio.get_running_loop().time(),
     )
     ticker = asyncio.create_task(_tick(progress, tally))
     try:
