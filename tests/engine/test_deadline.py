@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from contextecho.contexts import Request
-from contextecho.engine import Collection, Limits, collect, seconds_until
+from contextecho.engine import Collection, Limits, collect, parse_deadline
 from contextecho.errors import UsageError
 from contextecho.models import Answer, Failed, FailureKind, Reply
 from contextecho.store import Store
@@ -78,7 +78,7 @@ def test_what_the_store_holds_is_not_missing_after_the_deadline(store: Store) ->
     [("2h", 7200), ("30m", 1800), ("90s", 90), ("1h30m", 5400), ("1.5H", 5400), (" 2d ", 172_800)],
 )
 def test_a_time_from_now(text: str, seconds: float) -> None:
-    assert seconds_until(text) == seconds
+    assert parse_deadline(text) == seconds
 
 
 @pytest.mark.parametrize("zone", [None, UTC])
@@ -86,7 +86,7 @@ def test_a_moment_is_local_unless_it_says_its_zone(zone: object) -> None:
     now = datetime.now(UTC)
     said = (now + timedelta(hours=1)).astimezone(zone)  # type: ignore[arg-type]
     text = said.replace(tzinfo=None).isoformat() if zone is None else said.isoformat()
-    left = seconds_until(text)
+    left = parse_deadline(text)
     assert 0 < left <= 3600 <= left + (datetime.now(UTC) - now).total_seconds() + 0.01
 
 
@@ -95,10 +95,10 @@ def test_a_moment_is_local_unless_it_says_its_zone(zone: object) -> None:
 )
 def test_what_is_no_deadline(text: str) -> None:
     with pytest.raises(UsageError, match=r"not a deadline|leaves no time"):
-        seconds_until(text)
+        parse_deadline(text)
 
 
 @pytest.mark.parametrize("text", ["0s", "2020-01-01T06:00", "2020-01-01T06:00+01:00"])
 def test_a_deadline_that_is_over(text: str) -> None:
     with pytest.raises(UsageError, match="leaves no time"):
-        seconds_until(text)
+        parse_deadline(text)

@@ -62,13 +62,13 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 def command(session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
     from contextecho.api import prepare
-    from contextecho.engine import Limits, open_progress, seconds_until
+    from contextecho.engine import Limits, open_progress, parse_deadline
     from contextecho.reports import refuse_unwritable
 
     given = choices["deadline"]
     limits = Limits(
         attempts=choices["attempts"],
-        deadline=None if given is None else time.monotonic() + seconds_until(given),
+        deadline=None if given is None else time.monotonic() + parse_deadline(given),
     )
     target_reach, judge_reach = _reaches(choices)
     if choices["output"] is not None:

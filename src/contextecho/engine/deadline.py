@@ -17,7 +17,7 @@ _SECONDS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _FORMS = "write 90m, 2h, 1h30m or a moment like 2026-12-01T06:00"
 
 
-def seconds_until(text: str) -> float:
+def parse_deadline(text: str) -> float:
     """Seconds from now until "2h", "1h30m" or "2026-12-01T06:00" (local unless it says its zone).
 
     Raises `UsageError` when it is neither, or not ahead.
