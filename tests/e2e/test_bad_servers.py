@@ -143,7 +143,6 @@ def test_a_deadline_ends_the_run_with_what_came_and_the_next_one_goes_on(
         done = terminal.run("probe", chat, *words, slow.url, "--deadline", "1s")
         refused(done, 5, "the time is up; 0 of 40 requests answered", "the same command continues")
         assert "Next: contextecho report" in done.err
-        assert slow.calls > 0
     with serving() as provider:
         done = terminal.run("probe", chat, *words, provider.url, "--deadline", "1d")
         assert (done.code, provider.answered) == (0, 40)
