@@ -454,7 +454,7 @@ def test_turns_left_behind_are_said_of_a_log_alone(
     answer["parentUuid"] = second["uuid"]
     path = write(tmp_path, [start, first, dropped, second, answer])
     _, _, err = run(capsys, path, "-o", tmp_path / "x.eval")
-    said = f"Wrote 4 turns to {tmp_path / 'x.eval'}, a log of Inspect"
+    said = f"Wrote 5 turns to {tmp_path / 'x.eval'}, a log of Inspect"
     aside = "; 2 of them, which a rewind left behind, in its metadata"
     assert err.splitlines()[0] == said + aside
     _, _, err = run(capsys, path, "-o", tmp_path / "x.jsonl")
