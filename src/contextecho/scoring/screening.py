@@ -24,17 +24,20 @@ from contextecho.processes import spread
 from contextecho.sessions import (
     Candidate,
     Session,
+    Summary,
     copies_among,
     load_languages,
     look_inside,
     originals_of,
     other_readers,
     read_session,
+    repeats_among,
+    summary_of,
     walk,
 )
 
 if TYPE_CHECKING:
-    from contextecho.scoring import Screen
+    from contextecho.scoring.screen import Screen
 
 _SLOWER = 8  # screening takes as long as indexing that many times the bytes
 
@@ -55,6 +58,22 @@ class Screened(msgspec.Struct):
     at: float = 0.0  # seconds since 1970, when it began
 
 
+class _Seen(msgspec.Struct):
+    """One session."""
+
+    screen: Screen
+    summary: Summary
+
+
+class _Done(msgspec.Struct):
+    """What one file came to, with the names of `Screened`."""
+
+    seen: list[_Seen] = msgspec.field(default_factory=list)
+    unread: list[SessionError] = msgspec.field(default_factory=list)
+    passed_over: list[SessionError] = msgspec.field(default_factory=list)
+    sub_agents: int = 0
+
+
 def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screened:
     """Every session in the files named and below the folders, in the order of the paths.
 
@@ -70,20 +89,20 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
     }
     work = [(path, path in paths) for path in files]
     weights = [size * _SLOWER for size in files.values()]
-    known = set[str]()
+    seen: dict[str, _Seen] = {}
     holding = set[str]()  # paths of files of sessions
     done = spread(_screen, work, weights, processes=processes, load=_load)
     for path, screened in zip(files, done, strict=True):
         # One of several in a file may be named, and the file too.
-        new = [screen for screen in screened.screens if screen.path not in known]
-        known |= {screen.path for screen in new}
-        everything.screens += new
+        for each in screened.seen:
+            seen.setdefault(each.screen.path, each)
         everything.unread += screened.unread
         everything.passed_over += screened.passed_over
         everything.sub_agents += screened.sub_agents
         file = met[path]
         if file is not None and not screened.passed_over:
             holding.add(file.path)
+    everything.screens = _screens(list(seen.values()))
     everything.copies = sum(original in holding for original in copies.values())
     return everything
 
@@ -105,6 +124,23 @@ def _met(paths: Sequence[Path], everything: Screened) -> dict[Path, Candidate | 
     return met
 
 
+def _screens(seen: Sequence[_Seen]) -> list[Screen]:
+    """The screens; those of sessions that repeat prompts of others say how many of which."""
+    from contextecho.scoring.screen import Repeat
+
+    screens = [each.screen for each in seen]
+    for number, repeats in repeats_among([each.summary for each in seen]).items():
+        screens[number] = replace(
+            screens[number],
+            inherited_prompts=sum(repeats.values()),
+            repeats=tuple(
+                Repeat(session=screens[other].path, prompts=prompts)
+                for other, prompts in repeats.items()
+            ),
+        )
+    return screens
+
+
 def _copies(files: Sequence[Candidate], named: Sequence[str]) -> dict[str, str]:
     originals = {file.path: made for file in files if (made := originals_of(file.path))}
     return copies_among(files, originals, {}, named)
@@ -119,7 +155,7 @@ def _load() -> None:
     other_readers()  # one that cannot be used is told of by this process alone
 
 
-def _screen(file: tuple[Path, bool]) -> Screened:
+def _screen(file: tuple[Path, bool]) -> _Done:
     """The work of one process on one file."""
     path, named = file
     if named and not path.exists():  # or one of several sessions in a file: path#member
@@ -128,22 +164,22 @@ def _screen(file: tuple[Path, bool]) -> Screened:
     if inside.error is not None:
         is_failed = inside.format is not None or isinstance(inside.error, PassingError)
         is_news = named or is_failed or path.name.endswith(".jsonl")
-        return Screened(unread=[inside.error]) if is_news else Screened(passed_over=[inside.error])
-    return Screened(
-        screens=[made for _, made in inside.sessions if not isinstance(made, SessionError)],
+        return _Done(unread=[inside.error]) if is_news else _Done(passed_over=[inside.error])
+    return _Done(
+        seen=[made for _, made in inside.sessions if not isinstance(made, SessionError)],
         unread=[made for _, made in inside.sessions if isinstance(made, SessionError)],
         sub_agents=inside.sub_agents,
     )
 
 
-def _screen_one(path: Path) -> Screened:
+def _screen_one(path: Path) -> _Done:
     try:
-        return Screened(screens=[_screen_session(read_session(path))])
+        return _Done(seen=[_screen_session(read_session(path))])
     except SessionError as error:
-        return Screened(unread=[error])
+        return _Done(unread=[error])
 
 
-def _screen_session(session: Session) -> Screen:
+def _screen_session(session: Session) -> _Seen:
     from contextecho.scoring import screen_session
 
-    return replace(screen_session(session), path=session.name)
+    return _Seen(replace(screen_session(session), path=session.name), summary_of(session))

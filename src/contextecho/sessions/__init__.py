@@ -63,9 +63,11 @@ __all__ = [
     "originals_of",
     "other_readers",
     "read_session",
+    "repeats_among",
     "retention_warning",
     "session_roots",
     "sessions_to_keep",
+    "summary_of",
     "survey",
     "tell_apart",
     "times_of",
@@ -99,7 +101,8 @@ if TYPE_CHECKING:
         survey,
     )
     from contextecho.sessions.finding.inside import Inside, look_inside
-    from contextecho.sessions.finding.summarising import times_of
+    from contextecho.sessions.finding.repeats import repeats_among
+    from contextecho.sessions.finding.summarising import summary_of, times_of
     from contextecho.sessions.finding.summary import Summary
     from contextecho.sessions.finding.walking import Candidate, Walk, walk
     from contextecho.sessions.keeping.keep import Kept, keep_session, sessions_to_keep
@@ -145,7 +148,8 @@ else:
             "survey",
         ),
         "finding.inside": ("Inside", "look_inside"),
-        "finding.summarising": ("times_of",),
+        "finding.repeats": ("repeats_among",),
+        "finding.summarising": ("summary_of", "times_of"),
         "finding.summary": ("Summary",),
         "finding.walking": ("Candidate", "Walk", "walk"),
         "keeping.keep": ("Kept", "keep_session", "sessions_to_keep"),

@@ -77,7 +77,7 @@ def command(
     exist = [path for path in paths if path.exists()]
     found = survey(exist if paths else None, processes=None, on_reading=say_reading)
     wrong = _wrong(paths, found.sessions)
-    sessions = [session for session in found.sessions if filters.admit(session)]
+    sessions = filters.admitted(found.sessions)
     named = {error.where for error in wrong}
     strangers = [error for error in found.strangers if error.where not in named]
     for error in found.unread:
@@ -128,13 +128,14 @@ def _wrong(paths: Sequence[Path], sessions: Sequence[FoundSession]) -> list[Sess
 
 def _say_inherited(sessions: Sequence[FoundSession]) -> None:
     """How many prompts a sum over the list counts again."""
-    forks = [session for session in sessions if session.summary.inherited_prompts]
-    if forks:
-        prompts = sum(session.summary.inherited_prompts or 0 for session in forks)
-        say(
-            f"{counted(len(forks), 'fork')} with {counted(prompts, 'prompt')} from the sessions "
-            "that they go on from"
-        )
+    inherited = [
+        session.inherited_prompts or 0
+        for session in sessions
+        if session.repeated or session.summary.inherited_prompts
+    ]
+    if inherited:
+        forks, prompts = counted(len(inherited), "fork"), counted(sum(inherited), "prompt")
+        say(f"{forks} with {prompts} from the sessions that they go on from")
 
 
 def _say_next(sessions: Sequence[FoundSession]) -> None:
@@ -195,7 +196,7 @@ def _row(found: FoundSession) -> dict[str, Any]:
         "first_time": local_iso(summary.first_time),
         "last_time": local_iso(summary.last_time),
         **{name: getattr(summary, name) for name in (*COUNTS, "compactions")},
-        "inherited_prompts": summary.inherited_prompts,
+        "inherited_prompts": found.inherited_prompts,
         "final_texts": summary.final_texts,
         "commentary_texts": summary.commentary_texts,
         "models": list(summary.models),

@@ -24,6 +24,7 @@ from contextecho.scoring import (
     Shift,
     Voice,
     next_command,
+    repeated,
 )
 
 RULES = (
@@ -35,6 +36,10 @@ RULES = (
     f"number of features and voices. A feature stands out where p is below {SIGNIFICANCE:g} and "
     f"the AUC is {NOTABLE_AUC:g} or more, or {1 - NOTABLE_AUC:g} or less. A screen computes no "
     "intervals."
+)
+REPEATED = (
+    "These sessions go on from others, and hold their beginning too. What stands out in one of "
+    "them and in the session that it repeats may be one finding, not two."
 )
 PASSED_OVER = (
     "In folders, files of other kinds are passed over without being counted; a file that was "
@@ -85,7 +90,11 @@ def facts_of_one(screened: Screened, screen: Screen) -> tuple[tuple[str, str], .
 
 def counts_of(screen: Screen) -> Iterator[str]:
     """How long a session is, by each of its indices."""
-    yield counted(screen.prompts, "prompt")
+    yield counted(screen.prompts, "prompt") + (
+        f" ({whole(screen.inherited_prompts)} from an earlier session)"
+        if screen.inherited_prompts
+        else ""
+    )
     yield counted(screen.steps, "agent step")
     yield counted(screen.row_turns, "row turn")
     yield counted(screen.compactions, "compaction")
@@ -139,6 +148,13 @@ def outcome(screens: Sequence[Screen]) -> str:
         "compared something stands out. Of sessions in which nothing changes, up to one in "
         "twenty stands out all the same, and somewhat more where neighbouring texts are alike."
     )
+
+
+def repeats(screens: Sequence[Screen]) -> Iterator[str]:
+    """Which sessions repeat how much of which others, one line each."""
+    for screen in screens:
+        if screen.inherited_prompts:
+            yield f"{from_home(screen.path)}: {repeated(screen, from_home)}."
 
 
 def not_compared(screen: Screen) -> Iterator[str]:

@@ -22,6 +22,7 @@ from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.copies import copies_among
 from contextecho.sessions.finding.index import Entry, Index
+from contextecho.sessions.finding.repeats import repeats_among
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.finding.walking import Candidate, walk
@@ -37,6 +38,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bytes: int | None  # of its file or of all its files; None for one of several in a file
     modified: float  # when the file, or the newest of its files, was written: seconds since 1970
     summary: Summary
+    repeated: int = 0  # prompts that earlier sessions of the same list hold
 
     @property
     def last_used(self) -> float:
@@ -53,6 +55,11 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether `last_used` is of a turn, and not when the file was written."""
         last = self.summary.last_time
         return last is not None and last <= self.modified
+
+    @property
+    def inherited_prompts(self) -> int | None:
+        """Of its prompts, those that count for another session: as the file says, or the list."""
+        return self.repeated or self.summary.inherited_prompts
 
     @property
     def path(self) -> Path:
@@ -270,6 +277,8 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
     for file, found in files:
         for summary in found.sessions:
             (whole if summary.error is None else broken).append(_found(file, summary))
+    for number, repeats in repeats_among([each.summary for each in whole]).items():
+        whole[number] = replace(whole[number], repeated=sum(repeats.values()))
     for sessions in (whole, broken):
         sessions.sort(key=attrgetter("modified"), reverse=True)
         sessions.sort(key=attrgetter("last_used"), reverse=True)

@@ -27,7 +27,7 @@ from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.summary import Summaries
 from contextecho.sessions.finding.walking import Candidate, Mark
 
-_LAYOUT: Final = 2
+_LAYOUT: Final = 3
 _PACKAGE: Final = (".dist-info", ".egg-info")
 _SETTLED_NS: Final = 2_000_000_000
 

@@ -6,7 +6,11 @@ index keeps. So it holds counts, names and reasons, never words of the conversat
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
+
+Marks: TypeAlias = bytes  # which is a field's name below
 
 
 class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -31,6 +35,8 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_cut: bool = False  # the file ends in the middle
     written: float | None = None  # when the newest of its files was, if it lies in several
     inherited_prompts: int | None = None  # of the prompts: those of the session it was forked from
+    marks: Marks = b""  # of the prompts that have ids (`repeats`)
+    is_fork: bool = False  # as the file says
 
 
 class Original(msgspec.Struct, frozen=True, array_like=True, gc=False):
