@@ -23,6 +23,7 @@ from contextecho.errors import SessionError
 from contextecho.processes import spread
 from contextecho.sessions import (
     Candidate,
+    Hashes,
     Session,
     copies_among,
     load_languages,
@@ -102,7 +103,7 @@ def _met(paths: Sequence[Path], everything: Screened) -> dict[Path, Candidate | 
 
 def _copies(files: Sequence[Candidate], named: Sequence[str]) -> dict[str, str]:
     originals = {file.path: made for file in files if (made := originals_of(file.path))}
-    return copies_among(files, originals, {}, named)
+    return copies_among(files, originals, Hashes(), named)
 
 
 def _load() -> None:

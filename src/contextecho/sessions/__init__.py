@@ -31,6 +31,7 @@ __all__ = [
     "Conditions",
     "Content",
     "FoundSession",
+    "Hashes",
     "Inside",
     "Kept",
     "Kind",
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
         session_roots,
         survey,
     )
+    from contextecho.sessions.finding.hashes import Hashes
     from contextecho.sessions.finding.inside import Inside, look_inside
     from contextecho.sessions.finding.summarising import times_of
     from contextecho.sessions.finding.summary import Summary
@@ -143,6 +145,7 @@ else:
             "session_roots",
             "survey",
         ),
+        "finding.hashes": ("Hashes",),
         "finding.inside": ("Inside", "look_inside"),
         "finding.summarising": ("times_of",),
         "finding.summary": ("Summary",),

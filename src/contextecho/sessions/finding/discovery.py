@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.copies import copies_among
+from contextecho.sessions.finding.hashes import Hashes
 from contextecho.sessions.finding.index import Entry, Index
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
@@ -150,12 +151,13 @@ def newest_session(
     """
     files = [file for file in walk(_holding(env)).files if file.mark.bytes]
     index = Index()
+    hashes = Hashes(index.hashed)
     newest: FoundSession | None = None
     for file in sorted(files, key=lambda file: -file.mark.written_ns):
         if newest is not None and file.mark.written_ns / 1e9 < newest.last_used:
             break
         (found,) = _summaries([file], index, 1, lambda files, size: None)
-        if found.originals and copies_among(files, {file.path: found.originals}, {}):
+        if found.originals and copies_among(files, {file.path: found.originals}, hashes):
             continue
         for session in _newest_first([(file, found)]):
             if session.summary.error is not None or not fits(session.summary):
@@ -210,6 +212,7 @@ def _summaries(
         new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
         index.keep(
             {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
+            {},
             (file.path for file in files),
         )
     return [new[n] if found is None else found for n, found in enumerate(kept)]
@@ -220,18 +223,11 @@ def _copies(
 ) -> Collection[str]:
     """The paths of the files that are others again; what was hashed for that is kept."""
     originals = {file.path: found.originals for file, found in every if found.originals}
-    known = {file.path: found.sha256 for file, found in every if found.sha256 is not None}
-    hashes = dict(known)
-    copies = copies_among([file for file, _ in every], originals, hashes, named)
-    if new := hashes.keys() - known.keys():
-        hashed = ((file, found) for file, found in every if file.path in new)
-        index.keep(
-            {
-                file.path: Entry(file.mark, replace(found, sha256=hashes[file.path]))
-                for file, found in hashed
-            },
-            (file.path for file, _ in every),
-        )
+    files = [file for file, _ in every]
+    hashes = Hashes(index.hashed)
+    copies = copies_among(files, originals, hashes, named)
+    if hashes.new:
+        index.keep({}, hashes.new, (file.path for file in files))
     return copies.keys() | _kept_rows(every)
 
 
