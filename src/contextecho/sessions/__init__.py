@@ -46,6 +46,7 @@ __all__ = [
     "Survey",
     "Turn",
     "Walk",
+    "begins_with",
     "choose_format",
     "circumstances_of",
     "conditions_at",
@@ -53,6 +54,7 @@ __all__ = [
     "copies_among",
     "default_folder",
     "discover",
+    "earlier_among",
     "example_session",
     "files_of",
     "is_packed",
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
         session_roots,
         survey,
     )
+    from contextecho.sessions.finding.earlier import begins_with, earlier_among
     from contextecho.sessions.finding.hashes import Hashes
     from contextecho.sessions.finding.inside import Inside, look_inside
     from contextecho.sessions.finding.summarising import times_of
@@ -145,6 +148,7 @@ else:
             "session_roots",
             "survey",
         ),
+        "finding.earlier": ("begins_with", "earlier_among"),
         "finding.hashes": ("Hashes",),
         "finding.inside": ("Inside", "look_inside"),
         "finding.summarising": ("times_of",),

@@ -13,6 +13,7 @@ from contextecho.cli.finding import (
     find_path_to_scan,
     say_continued,
     say_copies,
+    say_earlier,
     say_sub_agents,
     say_unread,
 )
@@ -103,6 +104,7 @@ def _end(screened: Screened, written: Path | None) -> None:
 
     say_sub_agents(screened.sub_agents)
     say_copies(screened.copies)
+    say_earlier(screened.earlier)
     say_continued(screened.continued)
     if written is not None:
         say(f"Wrote {written}")

@@ -13,6 +13,7 @@ from contextecho.cli.finding import (
     end_with,
     say_continued,
     say_copies,
+    say_earlier,
     say_reading,
     say_strangers,
     say_sub_agents,
@@ -95,6 +96,7 @@ def command(
                 "shown": len(shown),
                 "sub_agents": found.sub_agents,
                 "copies": found.copies,
+                "earlier_states": found.earlier,
                 "continued": found.continued,
                 "unread": [{"path": error.where, "reason": error.what} for error in unread],
                 "note": warning,
@@ -107,6 +109,7 @@ def command(
         say(f"{older} older ones not shown (--limit {len(sessions)} shows all).")
     say_sub_agents(found.sub_agents)
     say_copies(found.copies)
+    say_earlier(found.earlier)
     say_continued(found.continued)
     _say_inherited(sessions)
     if warning:

@@ -174,6 +174,8 @@ def left_out(screened: Screened) -> Iterator[str]:
     if screened.copies:
         copies = counted(screened.copies, "copy", "copies")
         yield f"{copies}: the originals are there."
+    if screened.earlier:
+        yield f"{counted(screened.earlier, 'earlier state')} kept of sessions that went on."
     if screened.continued:
         files = counted(screened.continued, "file")
         yield f"{files} read with others, in which their sessions go on."

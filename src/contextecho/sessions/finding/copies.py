@@ -1,8 +1,8 @@
 """Files that are another file of the same list again: kept or converted by this program, or copied.
 
 The one thing to know: what a kept or converted session was made from is told by sizes and
-hashes that were written with it, and compared with the files that are there now. A copy of
-what a session was before it went on is no copy of it, and stays in the list. A file that
+hashes that were written with it, and compared with the files that are there now. What a
+session was before it went on is no copy of it (`earlier` tells which are). A file that
 something else copied to another folder has its name and its bytes; the one met first stays.
 Content is told by its hash alone: a name, a size and a time can be those of other content.
 """

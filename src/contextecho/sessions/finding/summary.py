@@ -57,6 +57,12 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return bool(self.sessions or self.sub_agents)
 
     @property
+    def ids(self) -> tuple[str, ...] | None:
+        """Of the sessions; `None` where one has none."""
+        ids = tuple(each.id for each in self.sessions if each.id is not None)
+        return ids if ids and len(ids) == len(self.sessions) else None
+
+    @property
     def is_settled(self) -> bool:
         """Whether they stay what they are as long as the file does."""
         return self.refusal is None and all(
