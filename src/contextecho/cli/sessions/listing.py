@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from contextecho.cli.finding import (
     why_no_session,
 )
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say, say_next, say_next_plan
+from contextecho.cli.printing import command_line, print_json, say, say_next, say_next_plan
 from contextecho.cli.sessions.filters import Filters, read_since
 from contextecho.cli.sessions.tables import (
     COUNTS,
@@ -161,7 +160,7 @@ def _nothing_found(paths: Sequence[Path], filters: Filters) -> UsageError:
         return UsageError(
             "no session is what the options ask for", where=where, todo="list with fewer of them"
         )
-    scan = shlex.join(["contextecho", "scan", *map(str, paths)])
+    scan = command_line("scan", *paths)
     return UsageError(
         "no sessions found",
         where=where or "no client folder on this machine",

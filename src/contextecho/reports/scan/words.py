@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
@@ -25,6 +24,7 @@ from contextecho.scoring import (
     Voice,
     next_command,
 )
+from contextecho.untrusted import shell_word
 
 RULES = (
     "Texts are compared under equal conditions only: the same model, version of the client, "
@@ -188,7 +188,7 @@ def next_line(screens: Sequence[Screen]) -> str:
 
 def _quoted(word: str) -> str:
     home, slash, rest = from_home(word).partition("/")
-    return f"~/{shlex.quote(rest)}" if home == "~" and slash else shlex.quote(word)
+    return f"~/{shell_word(rest)}" if home == "~" and slash else shell_word(word)
 
 
 def _read(screened: Screened) -> str:
