@@ -168,6 +168,8 @@ def newest_session(
                 continue
             if newest is None or session.last_used > newest.last_used:
                 newest = session
+    if hashes.new:
+        index.keep({}, hashes.new, (file.path for file in files))
     return newest
 
 
