@@ -488,6 +488,14 @@ def test_one_event_alone_is_no_session(tmp_path: Path) -> None:
         read_session(path)
 
 
+@pytest.mark.parametrize("name", ["delegate", "run", "message"])
+def test_an_action_without_arguments_is_no_event(tmp_path: Path, name: str) -> None:
+    """Though it be an observation too."""
+    both = observation(2, "run", "a.py") | {"action": name}
+    session = read(tmp_path, ASK, both, action(3, "message", content="Hm."))
+    assert (session.prompts, session.steps, reasons(session)["not an event"]) == (1, 1, (2,))
+
+
 @pytest.mark.parametrize("depth", [500, 900, 960, 980, 1_000, 100_000])
 def test_arguments_nested_deeper_than_can_be_written(tmp_path: Path, depth: int) -> None:
     events = json.dumps([ASK, action(1, "run", command="HERE"), action(2, "message", content="Hm")])
