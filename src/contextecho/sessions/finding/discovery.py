@@ -77,7 +77,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found below some folders."""
 
-    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
+    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation last
     sub_agents: int  # sessions of sub-agents, which belong to another
     copies: int  # files left out that are others again: kept, converted or copied
     earlier: int  # kept states left out of sessions that went on, in a later state or a file
@@ -85,6 +85,9 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
     strangers: tuple[SessionError, ...] = ()  # files that look like sessions' and are none
+    links: tuple[str, ...] = ()  # to folders, which were not followed
+    others: int = 0  # files left out: their names are none that sessions have
+    tried: int = 0  # files looked into
 
 
 def session_roots(
@@ -128,6 +131,9 @@ def survey(
             Path(file.path) for file, found in odd if found.sub_agents and not found.sessions
         ),
         strangers=_errors((file, found.stranger) for file, found in odd),
+        links=tuple(walked.links),
+        others=walked.others,
+        tried=len(files),
     )
 
 
@@ -211,11 +217,13 @@ def _summaries(
     if unknown:
         from contextecho.processes import spread
         from contextecho.sessions.finding.summarising import summarise
+        from contextecho.sessions.registry import other_readers
 
         sizes = [files[n].mark.bytes for n in unknown]
         on_reading(len(unknown), sum(sizes))
         paths = [Path(files[n].path) for n in unknown]
-        new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
+        made = spread(summarise, paths, sizes, processes=processes, load=other_readers)
+        new = dict(zip(unknown, made, strict=True))
         index.keep(
             {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
             {},
@@ -260,21 +268,29 @@ def _errors(said: Iterable[tuple[Candidate, str | None]]) -> tuple[SessionError,
 
 
 def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
-    """The sessions of the files, those used last first; those used at once as they were met."""
-    sessions = [
-        FoundSession(
-            file=file.path,
-            bytes=file.mark.bytes
-            if summary.bytes is None and summary.member is None
-            else summary.bytes,
-            modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
-            summary=summary,
-        )
-        for file, found in files
-        for summary in found.sessions
-    ]
-    sessions.sort(key=attrgetter("last_used"), reverse=True)
-    return tuple(sessions)
+    """The sessions of the files, those used last first; what holds none is behind them all.
+
+    Of those used at once the one written last comes first, then the one that was met first.
+    """
+    whole: list[FoundSession] = []
+    broken: list[FoundSession] = []
+    for file, found in files:
+        for summary in found.sessions:
+            (whole if summary.error is None else broken).append(_found(file, summary))
+    for sessions in (whole, broken):
+        sessions.sort(key=attrgetter("modified"), reverse=True)
+        sessions.sort(key=attrgetter("last_used"), reverse=True)
+    return (*whole, *broken)
+
+
+def _found(file: Candidate, summary: Summary) -> FoundSession:
+    is_all = summary.bytes is None and summary.member is None
+    return FoundSession(
+        file=file.path,
+        bytes=file.mark.bytes if is_all else summary.bytes,
+        modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
+        summary=summary,
+    )
 
 
 def _retention_days(root: Path) -> int | None:

@@ -1,8 +1,8 @@
 """The files below some folders that may hold sessions, found in one walk.
 
 The one thing to know: a name only keeps out what no client keeps sessions in; whether a
-file holds one, its content says. Links to folders are not followed; a file that is
-reached twice is met once.
+file holds one, its content says. Links to folders are not followed but told of; a file
+that is reached twice is met once.
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ class Walk(msgspec.Struct):
     files: list[Candidate] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
     continued: int = 0  # files left out: read with others, in which their sessions go on
+    links: list[str] = msgspec.field(default_factory=list)  # to folders, which are not followed
+    others: int = 0  # files left out: their names are none that sessions have
 
 
 def walk(places: Iterable[Path]) -> Walk:
@@ -124,6 +126,10 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
                     inside[name] = entries[name].path
             elif _may_hold_sessions(name):
                 yield entries[name].path
+            elif _is_link_to_folder(entries[name]):
+                walked.links.append(entries[name].path)
+            else:
+                walked.others += 1
         passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
         folders += reversed([path for name, path in inside.items() if name not in passed_over])
 
@@ -153,6 +159,13 @@ def _entries(folder: str, walked: Walk) -> dict[str, os.DirEntry[str]]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
     except OSError:
         return False
 
