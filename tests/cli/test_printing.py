@@ -111,6 +111,12 @@ def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
         ("$HOME", "'$HOME'"),
         ("A`B`", "'A`B`'"),
         ("IT'S", "'IT'\"'\"'S'"),
+        ("A\nB", r"$'A\x0aB'"),
+        ("A\tB", r"$'A\x09B'"),
+        ("\x1b[31mIT'S\\A", r"$'\x1b[31mIT\'S\\A'"),
+        ("FDP\u202e.JSONL", r"$'FDP\xe2\x80\xae.JSONL'"),
+        (os.fsdecode(b"CAF\xe9 x"), r"$'CAF\xe9 x'"),
+        ("漢👩\u200d💻", "'漢👩\u200d💻'"),
     ],
 )
 def test_the_next_command_can_be_pasted(
@@ -118,3 +124,5 @@ def test_the_next_command_can_be_pasted(
 ) -> None:
     say_next("scan", word)
     assert capsys.readouterr().err == f"Next: contextecho scan {written}\n"
+    echoed = subprocess.run(["bash", "-c", f"printf %s {written}"], capture_output=True, check=True)
+    assert os.fsdecode(echoed.stdout) == word

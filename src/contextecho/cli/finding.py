@@ -133,6 +133,12 @@ def say_copies(count: int) -> None:
         say(f"{counted(count, 'copy', 'copies')} left out: the originals are there")
 
 
+def say_earlier(count: int) -> None:
+    """Say how many kept files were left out because a later one holds all that they do."""
+    if count:
+        say(f"{counted(count, 'earlier state')} left out: kept of sessions that went on")
+
+
 def say_continued(count: int) -> None:
     """Say how many files were left out because their sessions go on in others of the list."""
     if count:

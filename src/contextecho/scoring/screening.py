@@ -23,9 +23,12 @@ from contextecho.errors import PassingError, SessionError
 from contextecho.processes import spread
 from contextecho.sessions import (
     Candidate,
+    Hashes,
     Session,
     Summary,
+    begins_with,
     copies_among,
+    earlier_among,
     load_languages,
     look_inside,
     originals_of,
@@ -51,6 +54,7 @@ class Screened(msgspec.Struct):
     refused: list[SessionError] = msgspec.field(default_factory=list)  # by the system, in a folder
     sub_agents: int = 0
     copies: int = 0  # files left out that are others again: kept, converted or copied
+    earlier: int = 0  # kept states left out of sessions that went on, in a later state or a file
     continued: int = 0  # files left out: read with others, in which their sessions go on
     links: list[str] = msgspec.field(default_factory=list)  # to folders, which were not followed
     others: int = 0  # files left out: their names are none that sessions have
@@ -81,11 +85,13 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
     """
     everything = Screened(places=tuple(map(str, paths)), at=time.time())
     met = _met(paths, everything)
-    copies = _copies([file for file in met.values() if file is not None], named=everything.places)
+    candidates = [file for file in met.values() if file is not None]
+    copies, earlier = _again(candidates, named=everything.places)
+    left_out = copies.keys() | earlier
     files = {
         path: 0 if file is None else file.mark.bytes
         for path, file in met.items()
-        if file is None or file.path not in copies
+        if file is None or file.path not in left_out
     }
     work = [(path, path in paths) for path in files]
     weights = [size * _SLOWER for size in files.values()]
@@ -104,6 +110,7 @@ def screen_all(paths: Sequence[Path], *, processes: int | None = None) -> Screen
             holding.add(file.path)
     everything.screens = _screens(list(seen.values()))
     everything.copies = sum(original in holding for original in copies.values())
+    everything.earlier = len(earlier)
     return everything
 
 
@@ -141,9 +148,14 @@ def _screens(seen: Sequence[_Seen]) -> list[Screen]:
     return screens
 
 
-def _copies(files: Sequence[Candidate], named: Sequence[str]) -> dict[str, str]:
+def _again(
+    files: Sequence[Candidate], named: Sequence[str]
+) -> tuple[dict[str, str], frozenset[str]]:
+    """The files that are others again, with those; and what was kept of others before."""
     originals = {file.path: made for file in files if (made := originals_of(file.path))}
-    return copies_among(files, originals, {}, named)
+    hashes = Hashes()
+    copies = copies_among(files, originals, hashes, named)
+    return copies, earlier_among(files, originals, hashes, begins_with, named) - copies.keys()
 
 
 def _load() -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "Conditions",
     "Content",
     "FoundSession",
+    "Hashes",
     "Inside",
     "Kept",
     "Kind",
@@ -46,6 +47,7 @@ __all__ = [
     "Survey",
     "Turn",
     "Walk",
+    "begins_with",
     "choose_format",
     "circumstances_of",
     "conditions_at",
@@ -53,6 +55,7 @@ __all__ = [
     "copies_among",
     "default_folder",
     "discover",
+    "earlier_among",
     "example_session",
     "files_of",
     "is_packed",
@@ -100,6 +103,8 @@ if TYPE_CHECKING:
         session_roots,
         survey,
     )
+    from contextecho.sessions.finding.earlier import begins_with, earlier_among
+    from contextecho.sessions.finding.hashes import Hashes
     from contextecho.sessions.finding.inside import Inside, look_inside
     from contextecho.sessions.finding.repeats import repeats_among
     from contextecho.sessions.finding.summarising import summary_of, times_of
@@ -147,6 +152,8 @@ else:
             "session_roots",
             "survey",
         ),
+        "finding.earlier": ("begins_with", "earlier_among"),
+        "finding.hashes": ("Hashes",),
         "finding.inside": ("Inside", "look_inside"),
         "finding.repeats": ("repeats_among",),
         "finding.summarising": ("summary_of", "times_of"),

@@ -14,6 +14,7 @@ from contextecho.cli.finding import (
     others_said,
     say_continued,
     say_copies,
+    say_earlier,
     say_links,
     say_sub_agents,
     say_unread,
@@ -106,6 +107,7 @@ def _end(screened: Screened, written: Path | None) -> None:
 
     say_sub_agents(screened.sub_agents)
     say_copies(screened.copies)
+    say_earlier(screened.earlier)
     say_continued(screened.continued)
     if written is not None:
         say(f"Wrote {written}")

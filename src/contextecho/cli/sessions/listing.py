@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from contextecho.cli.finding import (
     others_said,
     say_continued,
     say_copies,
+    say_earlier,
     say_links,
     say_reading,
     say_strangers,
@@ -22,7 +22,7 @@ from contextecho.cli.finding import (
     why_no_session,
 )
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say, say_next, say_next_plan
+from contextecho.cli.printing import command_line, print_json, say, say_next, say_next_plan
 from contextecho.cli.sessions.filters import Filters, read_since
 from contextecho.cli.sessions.tables import (
     COUNTS,
@@ -98,6 +98,7 @@ def command(
                 "shown": len(shown),
                 "sub_agents": found.sub_agents,
                 "copies": found.copies,
+                "earlier_states": found.earlier,
                 "continued": found.continued,
                 "unread": [{"path": error.where, "reason": error.what} for error in unread],
                 "note": warning,
@@ -110,6 +111,7 @@ def command(
         say(f"{older} older ones not shown (--limit {len(sessions)} shows all).")
     say_sub_agents(found.sub_agents)
     say_copies(found.copies)
+    say_earlier(found.earlier)
     say_continued(found.continued)
     _say_inherited(sessions)
     if warning:
@@ -172,7 +174,7 @@ def _nothing_found(paths: Sequence[Path], filters: Filters, found: Survey) -> Us
 def _where_else(paths: Sequence[Path], found: Survey) -> str:
     """What to do where a list is empty."""
     if paths and found.tried:
-        return f"{shlex.join(['contextecho', 'scan', *map(str, paths)])} says why"
+        return f"{command_line('scan', *paths)} says why"
     return "name a file or another folder, or try contextecho demo"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
@@ -26,6 +25,7 @@ from contextecho.scoring import (
     next_command,
     repeated,
 )
+from contextecho.untrusted import shell_word
 
 RULES = (
     "Texts are compared under equal conditions only: the same model, version of the client, "
@@ -190,6 +190,8 @@ def left_out(screened: Screened) -> Iterator[str]:
     if screened.copies:
         copies = counted(screened.copies, "copy", "copies")
         yield f"{copies}: the originals are there."
+    if screened.earlier:
+        yield f"{counted(screened.earlier, 'earlier state')} kept of sessions that went on."
     if screened.continued:
         files = counted(screened.continued, "file")
         yield f"{files} read with others, in which their sessions go on."
@@ -202,7 +204,7 @@ def next_line(screens: Sequence[Screen]) -> str:
 
 def _quoted(word: str) -> str:
     home, slash, rest = from_home(word).partition("/")
-    return f"~/{shlex.quote(rest)}" if home == "~" and slash else shlex.quote(word)
+    return f"~/{shell_word(rest)}" if home == "~" and slash else shell_word(word)
 
 
 def _read(screened: Screened) -> str:

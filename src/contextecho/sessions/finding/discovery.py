@@ -21,6 +21,8 @@ from msgspec.structs import replace
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.copies import copies_among
+from contextecho.sessions.finding.earlier import earlier_among
+from contextecho.sessions.finding.hashes import Hashes
 from contextecho.sessions.finding.index import Entry, Index
 from contextecho.sessions.finding.repeats import repeats_among
 from contextecho.sessions.finding.roots import find_roots
@@ -85,6 +87,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation last
     sub_agents: int  # sessions of sub-agents, which belong to another
     copies: int  # files left out that are others again: kept, converted or copied
+    earlier: int  # kept states left out of sessions that went on, in a later state or a file
     continued: int  # files in which sessions of others begin, read with those
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
@@ -120,13 +123,15 @@ def survey(
     walked = walk(places)
     files = [file for file in walked.files if file.mark.bytes]
     every = list(zip(files, _summaries(files, index, processes, on_reading), strict=True))
-    copies = _copies(every, index, named={*map(str, places)})
-    kept = [(file, found) for file, found in every if file.path not in copies]
+    copies, earlier = _again(every, index, named={*map(str, places)})
+    left_out = copies | earlier
+    kept = [(file, found) for file, found in every if file.path not in left_out]
     odd = [each for each in kept if each[1].sub_agents or each[1].refusal or each[1].stranger]
     return Survey(
         sessions=_newest_first(kept),
         sub_agents=sum(found.sub_agents for _, found in odd),
         copies=sum(found.holds_any for file, found in every if file.path in copies),
+        earlier=len(earlier),
         continued=walked.continued,
         unread=(*walked.unread, *_errors((file, found.refusal) for file, found in odd)),
         sub_agent_files=tuple(
@@ -163,18 +168,21 @@ def newest_session(
     """
     files = [file for file in walk(_holding(env)).files if file.mark.bytes]
     index = Index()
+    hashes = Hashes(index.hashed)
     newest: FoundSession | None = None
     for file in sorted(files, key=lambda file: -file.mark.written_ns):
         if newest is not None and file.mark.written_ns / 1e9 < newest.last_used:
             break
         (found,) = _summaries([file], index, 1, lambda files, size: None)
-        if found.originals and copies_among(files, {file.path: found.originals}, {}):
+        if found.originals and copies_among(files, {file.path: found.originals}, hashes):
             continue
         for session in _newest_first([(file, found)]):
             if session.summary.error is not None or not fits(session.summary):
                 continue
             if newest is None or session.last_used > newest.last_used:
                 newest = session
+    if hashes.new:
+        index.keep({}, hashes.new, (file.path for file in files))
     return newest
 
 
@@ -225,29 +233,28 @@ def _summaries(
         new = dict(zip(unknown, made, strict=True))
         index.keep(
             {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
+            {},
             (file.path for file in files),
         )
     return [new[n] if found is None else found for n, found in enumerate(kept)]
 
 
-def _copies(
+def _again(
     every: Sequence[tuple[Candidate, Summaries]], index: Index, named: Collection[str]
-) -> Collection[str]:
-    """The paths of the files that are others again; what was hashed for that is kept."""
+) -> tuple[set[str], set[str]]:
+    """The paths of files that are others again, and of what those once were.
+
+    What was hashed for that is kept.
+    """
     originals = {file.path: found.originals for file, found in every if found.originals}
-    known = {file.path: found.sha256 for file, found in every if found.sha256 is not None}
-    hashes = dict(known)
-    copies = copies_among([file for file, _ in every], originals, hashes, named)
-    if new := hashes.keys() - known.keys():
-        hashed = ((file, found) for file, found in every if file.path in new)
-        index.keep(
-            {
-                file.path: Entry(file.mark, replace(found, sha256=hashes[file.path]))
-                for file, found in hashed
-            },
-            (file.path for file, _ in every),
-        )
-    return copies.keys() | _kept_rows(every)
+    files = [file for file, _ in every]
+    hashes = Hashes(index.hashed)
+    copies = {*copies_among(files, originals, hashes, named), *_kept_rows(every)}
+    ids = {file.path: found.ids for file, found in every} if originals else {}
+    earlier = earlier_among(files, originals, hashes, ids.get, named) - copies
+    if hashes.new:
+        index.keep({}, hashes.new, (file.path for file in files))
+    return copies, {*earlier}
 
 
 def _kept_rows(every: Sequence[tuple[Candidate, Summaries]]) -> set[str]:

@@ -195,11 +195,16 @@ def _refused(path: str, error: OSError) -> SessionError:
     return unreadable(Path(path), error)
 
 
+def mark_of(status: os.stat_result, later_ns: int = 0) -> Mark:
+    """The mark of a file with this status."""
+    return Mark(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, later_ns)
+
+
 def _candidate(path: str, status: os.stat_result) -> Candidate:
-    size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    size = status.st_size
     # Most are lines of text, beside which lies nothing: one look less at each of thousands.
     later = 0 if size % _PAGE and path.endswith(_LINES) else _later_ns(path, size)
-    return Candidate(path, Mark(size, modified, changed, status.st_ino, later))
+    return Candidate(path, mark_of(status, later))
 
 
 def _later_ns(path: str, size: int) -> int:
