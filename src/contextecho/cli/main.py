@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from typing import Any, TextIO
 
 import click
 
 from contextecho import __version__
 from contextecho.cli.groups import LazyGroup
-from contextecho.errors import ContextEchoError
+from contextecho.errors import ContextEchoError, ReaderWarning
 from contextecho.untrusted import one_line
 
 COMMANDS = {
@@ -38,11 +40,22 @@ COMMANDS = {
 
 EPILOG = """\b
 Exit codes: 0 ok, 1 regression, 2 usage, 3 inconclusive, 4 incomplete,
-5 budget, 6 provider, 130 interrupted (run the same command to continue)."""
+5 budget, 6 provider, 130 interrupted (run the same command to continue),
+141 nobody reads the output any more."""
 
 
 class Commands(LazyGroup):
     """The commands; their help lines stand above, so that `--help` imports none."""
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Read the words, which may print help; whoever stops reading it ends the command."""
+        with _heard():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; whoever stops reading what it prints ends it, as the system would."""
+        with _heard():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
@@ -65,9 +78,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; turn our errors into one line and their exit code."""
     _accept_any_text()
     _leave_in_order()
+    warnings.showwarning = _say_warning
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
-        click.echo(nl=False)  # flushes: a full disk is told of here, not when the interpreter ends
+        with _heard():  # flushes: a full disk is told of here, not when the interpreter ends
+            click.echo(nl=False)
     except ContextEchoError as error:
         click.echo(f"contextecho: {one_line(str(error))}", err=True)
         sys.exit(error.exit_code)
@@ -79,14 +94,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("contextecho: interrupted; run the same command to continue", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         where = error.filename or "the output"
         click.echo(f"contextecho: {one_line(str(where))}: {reason}", err=True)
-        _forget_output()
+        _forget(sys.stdout)
         sys.exit(2)
 
 
@@ -96,6 +108,19 @@ def _leave_in_order() -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning in one line; of code that is not ours, with its place."""
+    where = "" if issubclass(category, ReaderWarning) else f"{filename}:{lineno}: "
+    click.echo(f"contextecho: {one_line(f'{where}{message}')}", err=True)
+
+
 def _accept_any_text() -> None:
     """Write what the encoding of stdout or stderr lacks as an escape, as its code point."""
     for stream in (sys.stdout, sys.stderr):
@@ -103,10 +128,21 @@ def _accept_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _forget_output() -> None:
+@contextmanager
+def _heard() -> Iterator[None]:
+    """End as a program does that a closed pipe ends; click would end with a regression's 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        for stream in (sys.stdout, sys.stderr):
+            _forget(stream)
+        sys.exit(128 + signal.SIGPIPE)
+
+
+def _forget(stream: TextIO) -> None:
     """What could not be written is not tried again when the interpreter ends."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show(error: click.ClickException) -> None:

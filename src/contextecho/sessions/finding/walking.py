@@ -1,8 +1,8 @@
 """The files below some folders that may hold sessions, found in one walk.
 
 The one thing to know: a name only keeps out what no client keeps sessions in; whether a
-file holds one, its content says. Links to folders are not followed; a file that is
-reached twice is met once.
+file holds one, its content says. Links to folders are not followed but told of; a file
+that is reached twice is met once.
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ class Walk(msgspec.Struct):
     files: list[Candidate] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
     continued: int = 0  # files left out: read with others, in which their sessions go on
+    links: list[str] = msgspec.field(default_factory=list)  # to folders, which are not followed
+    others: int = 0  # files left out: their names are none that sessions have
 
 
 def walk(places: Iterable[Path]) -> Walk:
@@ -124,6 +126,10 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
                     inside[name] = entries[name].path
             elif _may_hold_sessions(name):
                 yield entries[name].path
+            elif _is_link_to_folder(entries[name]):
+                walked.links.append(entries[name].path)
+            else:
+                walked.others += 1
         passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
         folders += reversed([path for name, path in inside.items() if name not in passed_over])
 
@@ -157,6 +163,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
+    except OSError:
+        return False
+
+
 def _may_hold_sessions(name: str) -> bool:
     if name.endswith(_PACKED):
         name = name.rpartition(".")[0]
@@ -182,11 +195,16 @@ def _refused(path: str, error: OSError) -> SessionError:
     return unreadable(Path(path), error)
 
 
+def mark_of(status: os.stat_result, later_ns: int = 0) -> Mark:
+    """The mark of a file with this status."""
+    return Mark(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, later_ns)
+
+
 def _candidate(path: str, status: os.stat_result) -> Candidate:
-    size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    size = status.st_size
     # Most are lines of text, beside which lies nothing: one look less at each of thousands.
     later = 0 if size % _PAGE and path.endswith(_LINES) else _later_ns(path, size)
-    return Candidate(path, Mark(size, modified, changed, status.st_ino, later))
+    return Candidate(path, mark_of(status, later))
 
 
 def _later_ns(path: str, size: int) -> int:
