@@ -27,6 +27,11 @@ def utc_minute(seconds: float) -> str | None:
     return None if moment is None else moment.strftime("%Y-%m-%d %H:%M UTC")
 
 
+def is_in_calendar(seconds: float) -> bool:
+    """Whether there is such a moment, here as well as by UTC."""
+    return _moment(seconds) is not None
+
+
 def _moment(seconds: float) -> datetime | None:
     try:
         moment = datetime.fromtimestamp(seconds, UTC)

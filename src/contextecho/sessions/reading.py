@@ -172,10 +172,13 @@ def _is_there(path: Path) -> bool:
 
 @contextmanager
 def _failing_readably(path: Path) -> Iterator[None]:
-    """What the system says about a file, or its name is, as a `SessionError`."""
+    """What the system says about a file, or its name is, as a `SessionError` that names it."""
     _refuse_unnameable(path)
     try:
         yield
+    except SessionError as error:
+        where = error.where or str(path)
+        raise type(error)(error.what, where=where, todo=error.todo) from None
     except OSError as error:
         raise unreadable(path, error) from None
     except MemoryError:
@@ -272,6 +275,8 @@ def _knowing(head: bytes, failures: list[PassingError]) -> Reader | None:
                 return reader
         except PassingError as failure:
             failures.append(failure)
+        except SessionError:  # too many of anything to be a session
+            continue
     return None
 
 

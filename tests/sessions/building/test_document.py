@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextecho.errors import SessionError
 from contextecho.sessions.building.placed import Document
 from contextecho.sessions.building.tally import Tally
 
@@ -67,3 +68,20 @@ def test_what_is_not_there_is_none() -> None:
     assert document.placed("a", "b") is None
     assert list(document.elements("a", tally=Tally())) == []
     assert Document(b"").placed() is None
+
+
+@pytest.mark.parametrize("at_once", [0, 100])  # both ways to come by the elements
+@pytest.mark.parametrize("cut", [0, 1])
+def test_an_array_of_more_elements_than_any_session_has_is_refused(
+    monkeypatch: pytest.MonkeyPatch, at_once: int, cut: int
+) -> None:
+    monkeypatch.setattr("contextecho.sessions.building.placed.MOST_ELEMENTS", 5)
+    monkeypatch.setattr("contextecho.sessions.building.placed._MOST_AT_ONCE", at_once)
+
+    def found(count: int) -> int:
+        data = json.dumps({"list": [{}] * count}).encode()
+        return len(list(Document(data[: len(data) - cut]).elements("list", tally=Tally())))
+
+    assert found(5) == 5
+    with pytest.raises(SessionError, match="more than 5 elements"):
+        found(6)

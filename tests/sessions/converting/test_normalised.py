@@ -400,7 +400,7 @@ def test_a_place_that_cannot_be_is_one_line(
 def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, [user("a"), assistant("b")])
     session = read_session(path)
-    path.write_bytes(path.read_bytes() + line(user("more")))
+    path.write_bytes(line(user("more")) + path.read_bytes())
     with pytest.raises(SessionError, match="changed while it was in use"):
         convert_session(session, tmp_path / "x.jsonl")
     with pytest.raises(UsageError, match="no such format: xml"):

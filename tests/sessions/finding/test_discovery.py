@@ -478,6 +478,32 @@ def test_a_file_that_ends_in_the_middle_is_said_to_be_cut(
     assert "1 file that ends in the middle: cut.json." in capsys.readouterr().out
 
 
+def test_times_that_no_calendar_has_are_none(tmp_path: Path) -> None:
+    """The year 1 in a zone that is ahead of UTC began in no year of the calendar."""
+    before = "0001-01-01T00:00:00+14:00"
+    kept = user("b", timestamp="2025-12-31T00:00:00Z")
+    first, last = user("a", timestamp=before), assistant("c", timestamp=before)
+    put(tmp_path / "some.jsonl", line(first) + line(kept) + line(last), 1_767_225_600.0)
+    put(tmp_path / "none.jsonl", line(first) + line(last), 1_767_225_600.0)
+    found = {each.path.name: each for each in discover([tmp_path])}
+    times = {name: (each.summary.first_time, each.last_used) for name, each in found.items()}
+    assert times == {
+        "some.jsonl": (1_767_139_200.0, 1_767_139_200.0),  # by `date`
+        "none.jsonl": (None, 1_767_225_600.0),
+    }
+    assert found["some.jsonl"].is_dated_by_turns
+    assert not found["none.jsonl"].is_dated_by_turns
+
+
+@pytest.mark.parametrize("leap", [True, False])
+def test_a_leap_second_dates_a_session(tmp_path: Path, leap: bool) -> None:
+    stamp = "2025-06-30T23:59:60Z" if leap else "2025-07-01T00:00:00Z"
+    said = [line(user("a")), line(assistant("b", timestamp=stamp))]
+    put(tmp_path / "a.jsonl", b"".join(said), 1_767_225_600.0)
+    (found,) = discover([tmp_path])
+    assert found.last_used == 1_751_328_000.0  # 2025-07-01 00:00:00 UTC, by `date`
+
+
 def test_a_session_without_times_is_dated_by_its_file_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

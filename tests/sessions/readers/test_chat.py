@@ -280,3 +280,27 @@ def test_a_refusal_says_what_a_chat_file_is_at_least(tmp_path: Path, text: str, 
     least = refused.value.todo.partition("at least ")[2].partition(";")[0]
     path.write_text(least)
     assert (read_session(path).format, read_session(path).steps) == ("chat", 1)
+
+
+@pytest.mark.parametrize("shape", [as_array, as_object, as_conversation_line])
+def test_more_messages_than_any_session_has_are_refused_in_a_document_and_read_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: Callable[[list[Any]], str]
+) -> None:
+    monkeypatch.setattr("contextecho.sessions.building.placed.MOST_ELEMENTS", 4)
+    path = tmp_path / "chat"
+    path.write_text(shape(MESSAGES))
+    with pytest.raises(SessionError, match="more than 4 elements") as raised:
+        read_session(path)
+    assert raised.value.where == str(path)
+    path.write_text(as_lines(MESSAGES))
+    assert read_session(path).steps == 2
+
+
+def test_an_array_of_very_many_that_are_no_messages_is_no_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextecho.sessions.building.placed.MOST_ELEMENTS", 4)
+    path = tmp_path / "numbers"
+    path.write_text("[1, 2, 3, 4, 5, 6]")
+    with pytest.raises(SessionError, match="not a session in any format"):
+        read_session(path)

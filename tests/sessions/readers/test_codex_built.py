@@ -80,11 +80,63 @@ def test_two_messages_typed_at_once_are_two(tmp_path: Path) -> None:
     assert humans(tmp_path, *lines) == ["yes", "yes"]
 
 
-def test_what_no_event_says_was_typed_by_nobody(tmp_path: Path) -> None:
-    lines = [meta(), typed("go"), answer("Done."), given("Hook: run the tests."), answer("OK.")]
+def test_what_no_event_says_beside_one_was_typed_by_nobody(tmp_path: Path) -> None:
+    lines = [meta(), given("Hook: run the tests."), typed("go"), answer("Done.")]
     session = read(tmp_path, *lines)
     assert ("user", "harness", "Hook: run the tests.") in said(session)
     assert session.prompts == 1
+
+
+def test_turns_stand_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    note, note_of_client = given("The build is red."), given("Mode: plan.", role="developer")
+    prompt = event("user_message", message="fix it")
+    session = read(tmp_path, meta(), note, note_of_client, prompt, given("fix it"), answer("Done."))
+    assert said(session) == [
+        ("user", "harness", "The build is red."),
+        ("user", "harness", "Mode: plan."),
+        ("user", "human", "fix it"),
+        ("assistant", "model", "Done."),
+    ]
+    assert [turn.line for turn in session.turns] == [2, 3, 4, 7]
+
+
+NO_EVENT = "typed message without its event, told by its marks"
+
+
+def test_a_prompt_whose_event_is_lost_counts_by_its_item(tmp_path: Path) -> None:
+    lines = [meta(), typed("one"), answer("1"), given(AGENTS), given("two"), answer("2")]
+    session = read(tmp_path, *lines)
+    assert [text for _, speaker, text in said(session) if speaker == "human"] == ["one", "two"]
+    assert counts(session)[NO_EVENT] == 1
+
+
+@pytest.mark.parametrize("cut", [1, 2])
+def test_the_same_typed_twice_is_two_though_one_event_was_cut(tmp_path: Path, cut: int) -> None:
+    go, again = typed("go")[::-1], typed("go")[::-1]
+    lines = [meta(), *go, event("turn_aborted", reason="interrupted"), *again, *answer("Yes.")]
+    path = write(tmp_path / "rollout.jsonl", lines)
+    whole = path.read_bytes().splitlines(keepends=True)
+    number = {1: 1, 2: 4}[cut]
+    whole[number] = whole[number][:60] + b"\n"
+    path.write_bytes(b"".join(whole))
+    assert [text for _, speaker, text in said(read_session(path)) if speaker == "human"] == [
+        "go",
+        "go",
+    ]
+
+
+def test_an_item_may_follow_its_event_though_the_turn_was_stopped_between(tmp_path: Path) -> None:
+    stop = event("turn_aborted", reason="interrupted")
+    lines = [meta(), event("user_message", message="go"), stop, given("go"), answer("Yes.")]
+    assert humans(tmp_path, *lines) == ["go"]
+
+
+def test_a_session_that_an_old_client_began_has_all_its_prompts(tmp_path: Path) -> None:
+    old = [given(ENVIRONMENT, "one"), *answer("1"), given("two"), *answer("2")]
+    session = read(tmp_path, meta(), old, typed("three"), answer("3"))
+    human = [text for _, speaker, text in said(session) if speaker == "human"]
+    assert human == ["one", "two", "three"]
+    assert NO_EVENT not in counts(session)
 
 
 def test_a_short_prompt_does_not_swallow_what_the_client_wrote(tmp_path: Path) -> None:
@@ -638,6 +690,12 @@ def test_unknown_lines_events_items_and_blocks_are_counted_by_name(tmp_path: Pat
         *("line without content", "record without type"),
     }
     assert ("user", "harness", "a") in said(session)
+
+
+def test_a_leap_second_is_a_time(tmp_path: Path) -> None:
+    prompt = typed("go")[1] | {"timestamp": "2026-06-30T23:59:60Z"}
+    session = read(tmp_path, meta(), prompt, answer("Done."))
+    assert session.turns[0].time == 1_782_864_000.0  # 2026-07-01 00:00:00 UTC, by `date`
 
 
 def test_a_field_of_an_odd_type_costs_that_field(tmp_path: Path) -> None:

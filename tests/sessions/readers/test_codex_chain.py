@@ -162,9 +162,11 @@ def test_raw_records_are_those_of_both_files(client: Client) -> None:
 def test_what_the_parent_said_later_is_not_the_forks(client: Client) -> None:
     path = parent(client)
     session = read_session(fork(client))
-    before = session.sha256
+    before, was = session.sha256, told(session)
     path.write_bytes(path.read_bytes() + path.read_bytes()[-300:])
     assert read_session(client.paths[F]).sha256 == before
+    assert told(session) == was
+    path.write_bytes(path.read_bytes()[1:])
     with pytest.raises(SessionError, match="changed while it was in use"):
         told(session)
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Speaker, look_inside, read_session
+from contextecho.sessions.building import left_logs
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_file, check_session
 from sessions.damage import QUIET, damaged, json_values
@@ -150,6 +151,45 @@ def test_reading_leaves_nothing_behind(path: Path) -> None:
     list(found.contents(found.turns))
     assert found.sha256
     assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
+@pytest.fixture
+def left(path: Path, tmp_path: Path) -> Path:
+    """The same as a killed client leaves it: a session more, which only the log has."""
+    client = sqlite3.connect(path, isolation_level=None)
+    add_session(client, [user("Now."), assistant("At once.")], id="ses_now", time=at(5000))
+    folder = tmp_path / "left"
+    folder.mkdir()
+    for name in ("opencode.db", "opencode.db-wal"):
+        (folder / name).write_bytes((path.parent / name).read_bytes())
+    client.close()
+    return folder / "opencode.db"
+
+
+def test_a_log_that_nobody_has_open_is_read_and_leaves_nothing_behind(left: Path) -> None:
+    before = {file.name: file.read_bytes() for file in left.parent.iterdir()}
+    assert members_of(left) == ["ses_now", "ses_new", "ses_old"]
+    found = read_session(f"{left}#ses_now")
+    assert [content.text for content in found.contents(found.turns)] == ["Now.", "At once."]
+    assert found.path == left
+    assert {file.name: file.read_bytes() for file in left.parent.iterdir()} == before
+
+
+def test_a_log_that_went_on_is_read_anew(left: Path) -> None:
+    assert members_of(left) == ["ses_now", "ses_new", "ses_old"]
+    with closing(sqlite3.connect(left, isolation_level=None)) as client:
+        add_session(client, [user("Then."), assistant("Later.")], id="ses_then", time=at(6000))
+    assert members_of(left) == ["ses_then", "ses_now", "ses_new", "ses_old"]
+
+
+def test_a_log_too_large_to_be_copied_is_refused(
+    left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = left.with_name("opencode.db-wal")
+    monkeypatch.setattr(left_logs, "LARGEST", left.stat().st_size + log.stat().st_size - 1)
+    with pytest.raises(SessionError, match="a log that no client has open"):
+        members_of(left)
+    assert sorted(file.name for file in left.parent.iterdir()) == ["opencode.db", "opencode.db-wal"]
 
 
 def test_a_client_at_work_is_no_hindrance_nor_hindered(path: Path) -> None:

@@ -182,6 +182,8 @@ def test_the_real_session_says_what_it_is_a_copy_of(real: Session) -> None:
     assert real.forked_from is not None
     assert "d97339c6-6c10-4827-846b-9ff1d9c3dc37" in real.forked_from
     assert real.turns[0].time == 1765233665.306  # 2025-12-08T22:41:05.306Z, by `date`
+    # By jq: all lines but the last, a change of the thinking level, are older than the header.
+    assert real.inherited == len(real.turns)
 
 
 def test_every_turn_of_the_real_session_loads(real: Session) -> None:
@@ -195,6 +197,41 @@ def test_the_branch_that_the_file_ends_in_is_the_conversation(read: Callable[...
     assert (session.id, session.cwd, session.forked_from) == ("5e55", "/work", "/s/2025_old.jsonl")
     assert counts(session) == {"change of the model": 1, "client metadata": 1}
     check_session(session)
+
+
+@pytest.mark.parametrize(
+    ("target", "left"),
+    [
+        ("a2", ["a way that is left", "left"]),
+        (None, ["first", "hm", "looking", '{"x":1}', "out", "done", "a way that is left", "left"]),
+        ("no entry", []),
+        (7, []),
+    ],
+)
+def test_a_leaf_moves_the_client(read: Callable[..., Session], target: Any, left: Any) -> None:
+    session = read(*TREE[:8], entry("leaf", "l2", "a3", targetId=target))
+    assert texts(session, abandoned=True) == left
+
+
+def test_what_follows_a_leaf_is_where_the_client_stands(read: Callable[..., Session]) -> None:
+    leaf, below = entry("leaf", "l2", "a3", targetId="a2"), said("user", "on", "u3", "a2")
+    orphan = said("user", "on", "u3", "a broken line")
+    for last in (below, orphan):
+        session = read(*TREE[:8], leaf, last)
+        assert texts(session, abandoned=True) == ["a way that is left", "left"]
+
+
+def test_a_forks_first_turns_are_those_older_than_its_header(read: Callable[..., Session]) -> None:
+    header = HEADER | {"timestamp": "2026-01-01T00:02:00.000Z"}
+    own = {"timestamp": "2026-01-01T00:02:01.000Z"}
+    lines = [said("user", "own", "u3", "a3") | own, answer("yes", id="a4", below="u3") | own]
+    session = read(header, *TREE[1:8], *lines)
+    copied = ["first", "hm", "looking", '{"x":1}', "out", "done", "a way that is left", "left"]
+    assert [content.text for content in session.contents(session.turns[:8])] == copied
+    assert (session.inherited, session.prompts, session.inherited_prompts) == (8, 3, 2)
+    anew = {key: value for key, value in header.items() if key != "parentSession"}
+    assert read(anew, *TREE[1:8], *lines).inherited == 0
+    assert read(HEADER, *TREE[1:8], *lines).inherited == 0
 
 
 def test_what_is_no_ones_words_is_neither_a_prompt_nor_a_step(read: Callable[..., Session]) -> None:

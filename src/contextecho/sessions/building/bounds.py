@@ -1,7 +1,8 @@
 """How much of a file is read at once.
 
 The one thing to know: whatever stands on one line, or in one document, must fit into
-memory several times over. What is longer is refused before it is tried.
+memory several times over. What is longer is refused before it is tried, and so is an
+array of more elements than any session has: a few bytes make an object of hundreds.
 """
 
 from __future__ import annotations
@@ -14,31 +15,41 @@ from contextecho.errors import SessionError
 LONGEST_HEAD: Final = 1 << 25
 """Bytes of a first record, or of a document, that are looked at to tell the format."""
 LONGEST_VALUE: Final = 1 << 29
-"""Bytes without a line's end that are tried; a line of twice as many never is."""
+"""Bytes of a line that are tried."""
+MOST_ELEMENTS: Final = 1 << 18
+"""Elements of one array, such as the messages of a document, that are taken in."""
 _CHUNK: Final = 1 << 20
 
 
 def refuse_long_lines(path: Path) -> None:
-    """Raises `SessionError` for a file with a line that would not fit into memory.
+    """Raises `SessionError` for a file with a line of more than `LONGEST_VALUE` bytes.
 
-    Such a line covers one of the stretches looked at here whole; of other files each
-    stretch costs no more than the line that it begins in.
+    Looked for is the last end of a line in each stretch of that length, from its end on:
+    that costs no more than the line that the stretch ends in.
     """
-    size = path.stat().st_size
+    begin, size = 0, path.stat().st_size
     if size <= LONGEST_VALUE:
         return
     with path.open("rb") as file:
-        for place in range(0, size - LONGEST_VALUE + 1, LONGEST_VALUE):
-            file.seek(place)
-            if not _ends_a_line(file):
+        while size - begin > LONGEST_VALUE:
+            end = _last_end(file, begin, begin + LONGEST_VALUE + 1)
+            if end is None:
                 raise SessionError(
-                    f"{LONGEST_VALUE >> 20} MB and more stand on one line, too much to be read",
-                    where=f"{path}, byte {place:,}",
+                    f"more than {LONGEST_VALUE >> 20} MB stand on one line, too much to be read",
+                    where=f"{path}, byte {begin:,}",
                     todo="if a crash left NUL bytes there, take them out of a copy: "
                     "tr -d '\\000' < FILE > COPY",
                 )
+            begin = end + 1
 
 
-def _ends_a_line(file: BinaryIO) -> bool:
-    """Whether a line ends within the next stretch."""
-    return any(b"\n" in file.read(_CHUNK) for _ in range(LONGEST_VALUE // _CHUNK))
+def _last_end(file: BinaryIO, begin: int, stop: int) -> int | None:
+    """Where the last line ends that ends between these bytes."""
+    while begin < stop:
+        place = max(begin, stop - _CHUNK)
+        file.seek(place)
+        found = file.read(stop - place).rfind(b"\n")
+        if found >= 0:
+            return place + found
+        stop = place
+    return None

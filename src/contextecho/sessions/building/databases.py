@@ -2,7 +2,8 @@
 
 The one thing to know: a database is opened for reading only, in one transaction. One
 that nobody writes (no log with anything in it beside it) is opened as immutable, because
-SQLite would else leave files there. The logs lie beside the file that a link leads to.
+SQLite would else leave files there; one whose log was left behind is read from a copy
+(`left_logs`). The logs lie beside the file that a link leads to.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from contextecho.errors import PassingError, SessionError
 from contextecho.sessions.building.bounds import LONGEST_VALUE
+from contextecho.sessions.building.left_logs import copy_of
 from contextecho.sessions.building.stamp import changed
 from contextecho.untrusted import one_line
 
@@ -52,8 +54,9 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     file = path.resolve()
     in_use = _is_in_use(file)
     before = file.stat().st_mtime_ns
+    copy = copy_of(file)
     try:
-        with closing(_open(file, immutable=not in_use)) as connection:
+        with closing(_open(copy.path if copy else file, immutable=not in_use)) as connection:
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: of a column's name
         is_lasting = getattr(error, "sqlite_errorcode", 1) & 0xFF in _LASTING

@@ -6,10 +6,12 @@ Several keys lead to a field one inside the other; without keys the value itself
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 _INFINITE: Final = 1e300  # a number this large is as good as none
+_LEAP: Final = re.compile(r"([ T]\d\d:\d\d:)60")
 
 
 def under(value: Any, *keys: str) -> Any:
@@ -71,9 +73,16 @@ def instant(value: Any) -> float | None:
 
 
 def moment(value: Any) -> datetime | None:
-    """The moment of an ISO 8601 time, with a zone if it tells one. None for anything else."""
+    """The moment of an ISO 8601 time, with a zone if it tells one. None for anything else.
+
+    A leap second (23:59:60), which Python does not know, is the second that follows.
+    """
+    if not isinstance(value, str):
+        return None
+    second_before = _LEAP.sub(r"\g<1>59", value, count=1)
     try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
+        leap = timedelta(seconds=second_before != value)
+        return datetime.fromisoformat(second_before) + leap
     except (ValueError, OverflowError):
         return None
 

@@ -1,8 +1,7 @@
 """Files that a session goes through one after the other, each from where the last one was left.
 
 The one thing to know: lines and bytes are counted through all of them, as if they were one
-file, so that turns of such a session look like those of any. Each must stay what it was when
-it was indexed, also behind the place where it was left.
+file, so that turns of such a session look like those of any. Each may grow, as any log.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
-from typing import Any, BinaryIO, Final
+from typing import Any
 
 from contextecho.sessions.building.placed import PlacedSource
+from contextecho.sessions.building.stamp import parts
 from contextecho.sessions.model import Content, Turn
-
-_CHUNK: Final = 1 << 20
 
 
 class JoinedSource:
@@ -40,7 +38,7 @@ class JoinedSource:
         digest = hashlib.sha256()
         for source, (begin, end) in zip(self._sources, pairwise(self._offsets), strict=True):
             with source.open() as file:
-                for part in _parts(file, end - begin):
+                for part in parts(file, end - begin):
                     digest.update(part)
         return digest.hexdigest()
 
@@ -56,10 +54,3 @@ class JoinedSource:
 
     def _number_of(self, turn: Turn) -> int:
         return bisect_right(self._offsets, turn.span.offset, hi=len(self._sources)) - 1
-
-
-def _parts(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """The first `size` bytes of an open file."""
-    while size and (part := file.read(min(_CHUNK, size))):
-        size -= len(part)
-        yield part

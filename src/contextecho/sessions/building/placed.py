@@ -12,11 +12,13 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import msgspec
 from msgspec import Struct
 
+from contextecho.errors import SessionError
+from contextecho.sessions.building.bounds import MOST_ELEMENTS
 from contextecho.sessions.building.conversation import Piece
 from contextecho.sessions.building.jsontext import (
     BROKEN,
@@ -32,6 +34,8 @@ from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import CUT, Content, Kind, Span, Turn
 
 _OBJECTS = (dict, Struct)
+
+_MOST_AT_ONCE: Final = 1 << 21  # elements that are cut at once, before one is looked at
 
 # These find where values lie and decode none of them.
 _skim = msgspec.json.Decoder(msgspec.Raw).decode
@@ -118,6 +122,11 @@ class Document:
     def _text(self) -> str:
         return self._data.decode("utf-8", "surrogateescape")
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is one JSON value, with nothing damaged or cut."""
+        return self._whole(()) is not None
+
     def value(self, *keys: str) -> Any:
         """The value under these keys, or `BROKEN`."""
         found = self.placed(*keys)
@@ -145,18 +154,39 @@ class Document:
         return position is not None and self._text.startswith("[", position)
 
     def elements(self, *keys: str, tally: Tally) -> Iterator[Placed]:
-        """The elements of the array under these keys, numbered from 1, as far as it parses."""
+        """The elements of the array under these keys, numbered from 1, as far as it parses.
+
+        Raises `SessionError` once there are more than `MOST_ELEMENTS`.
+        """
         place = self._whole(keys)
-        if place is None:
-            yield from self._walk(keys, tally)
-        elif self._data.startswith(b"[", place[0]):
-            begin, length = place
-            for number, raw in enumerate(_array(self._data[begin : begin + length]), 1):
-                element = bytes(raw)
-                begin = self._data.index(element, begin)
-                span = Span(self._offset + begin, len(element))
-                yield Placed(number, span, decode_json(element))
-                begin += len(element)
+        if place is None or self._may_be_endless(*place):
+            found = self._walk(keys, tally)
+        else:
+            found = self._cut(*place)
+        for placed in found:
+            if placed.line > MOST_ELEMENTS:
+                raise SessionError(
+                    f"holds an array of more than {MOST_ELEMENTS:,} elements, "
+                    "which no session's messages are",
+                    todo="if it is one all the same, give its messages one a line (JSON lines)",
+                )
+            yield placed
+
+    def _may_be_endless(self, begin: int, length: int) -> bool:
+        """Whether an array here may have so many elements that they are not to be cut at once."""
+        may_be = length > 2 * _MOST_AT_ONCE
+        return may_be and self._data.count(b",", begin, begin + length) > _MOST_AT_ONCE
+
+    def _cut(self, begin: int, length: int) -> Iterator[Placed]:
+        """The elements of a whole array."""
+        if not self._data.startswith(b"[", begin):
+            return
+        for number, raw in enumerate(_array(self._data[begin : begin + length]), 1):
+            element = bytes(raw)
+            begin = self._data.index(element, begin)
+            span = Span(self._offset + begin, len(element))
+            yield Placed(number, span, decode_json(element))
+            begin += len(element)
 
     def fields(self, *keys: str, tally: Tally) -> list[tuple[str, Placed]]:
         """(key, value) of the object under these keys, numbered from 1, as far as it parses."""
@@ -244,7 +274,9 @@ def _bytes(text: str) -> int:
 
 
 class PlacedSource(Stamped):
-    """Loads placed values again, as long as the file stays what it was."""
+    """Loads placed values again, as long as the file stays what it was, or only grows."""
+
+    may_grow = True
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ counts by another rule than `show`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -14,11 +14,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from contextecho.errors import PassingError, SessionError
+from contextecho.moments import is_in_calendar
 from contextecho.sessions.finding.copies import are_kept_rows, originals_of
 from contextecho.sessions.finding.inside import look_inside, looks_like_a_session
 from contextecho.sessions.finding.repeats import marks_of
 from contextecho.sessions.finding.summary import Summaries, Summary
-from contextecho.sessions.model import Kind, Session, Speaker
+from contextecho.sessions.model import Kind, Session, Speaker, Turn
 
 
 def summarise(path: Path) -> Summaries:
@@ -91,10 +92,16 @@ def _written(files: Sequence[Path]) -> float | None:
 
 
 def times_of(session: Session) -> tuple[float | None, float | None]:
-    """When its first and its last turn were that have a time: seconds since 1970."""
-    turns = session.turns
-    first = next((turn.time for turn in turns if turn.time is not None), None)
-    return first, next((turn.time for turn in reversed(turns) if turn.time is not None), None)
+    """When its first and its last turn were that have a time in the calendar.
+
+    In seconds since 1970.
+    """
+    return _first_time(session.turns), _first_time(reversed(session.turns))
+
+
+def _first_time(turns: Iterable[Turn]) -> float | None:
+    times = (turn.time for turn in turns if turn.time is not None)
+    return next(filter(is_in_calendar, times), None)
 
 
 def _are_final(session: Session) -> Iterator[bool]:

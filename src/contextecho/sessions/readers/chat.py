@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+import msgspec
+
 from contextecho.sessions.building.chat_parts import text_of, tool_calls
 from contextecho.sessions.building.conversation import Conversation, Message, Piece
 from contextecho.sessions.building.fields import string
-from contextecho.sessions.building.jsontext import decode_json, elements
+from contextecho.sessions.building.jsontext import BROKEN, decode_json, elements
 from contextecho.sessions.building.placed import Document, Placed, PlacedSource, placed_lines
 from contextecho.sessions.building.records import array_elements, export_at, first_record
 from contextecho.sessions.building.stamp import Stamp
@@ -31,10 +33,12 @@ _RESULTS: Final = frozenset({"tool", "function"})
 _PEEK: Final = 64
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 
+_outline = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
 
 def sniff(head: bytes) -> bool:
     """Whether the file begins with a message that has a role and content."""
-    if is_message(decode_json(_first_line(head))):
+    if _is_message_line(_first_line(head)):
         return True
     document = Document(head)
     where = _array(document)
@@ -71,7 +75,7 @@ def _messages(
     found: Iterator[Placed]
     if _is_array_of_conversations(file):
         found = export_at(path, _look_at).read(member).elements("messages", tally=tally)
-    elif is_message(decode_json(first := _first_line(file.read(end)))):
+    elif _is_message_line(first := _first_line(file.read(end))):
         file.seek(0)
         found = placed_lines(file, end, tally, is_message, ("role", "content"))
     else:
@@ -130,9 +134,24 @@ def _array(document: Document) -> tuple[str, ...] | None:
 
 def _holds(line: bytes) -> bool:
     """Whether a line is a whole conversation by itself."""
-    value = decode_json(line)
-    messages = value.get("messages") if isinstance(value, dict) else value
-    return isinstance(messages, list) and any(map(is_message, messages))
+    document = Document(line)
+    if not document.is_whole and decode_json(line) is BROKEN:
+        return False
+    where = _array(document)
+    found = () if where is None else document.elements(*where, tally=Tally())
+    return any(is_message(placed.value) for placed in found)
+
+
+def _is_message_line(line: bytes) -> bool:
+    """Whether a line is one message; what a conversation says is not decoded for that."""
+    if line.lstrip(_BLANK).startswith(b"["):
+        return False
+    try:
+        outline: dict[str, Any] = {**_outline(line)}
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return is_message(decode_json(line))
+    outline["role"] = decode_json(bytes(outline.get("role", b"null")))
+    return is_message(outline)
 
 
 def is_message(value: Any) -> bool:

@@ -98,6 +98,22 @@ def test_a_branched_session_names_the_one_it_was_copied_from(read) -> None:
     assert read(user("a", forkedFrom="odd"), assistant("b")).forked_from is None
 
 
+def test_what_a_branch_copied_is_inherited(read) -> None:
+    copied = {"sessionId": "s0", "messageUuid": "x"}
+    copies = [
+        user("a", forkedFrom=copied),
+        assistant("b", forkedFrom=copied),
+        queue("enqueue", "c"),
+        queue("remove"),  # so that "c" was given to the model, and is a turn
+        assistant("d", forkedFrom=copied),
+    ]
+    session = read(*copies, user("e"), assistant("f"), user("g", forkedFrom=copied), assistant("h"))
+    assert [content.text for content in session.contents(session.turns)] == list("abcdefgh")
+    assert (session.prompts, session.inherited, session.inherited_prompts) == (4, 4, 2)
+    assert read(*copies).inherited == 4
+    assert read(user("a"), assistant("b"), user("c", forkedFrom=copied)).inherited == 0
+
+
 @pytest.mark.parametrize(
     ("given", "system"),
     [(["Be brief.", "Be kind."], "Be brief.\n\nBe kind."), ([], None), (None, None), ([1], None)],

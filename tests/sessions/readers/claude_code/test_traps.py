@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import tracemalloc
 from codecs import BOM_UTF8
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -355,13 +357,48 @@ def test_pictures_in_a_tool_result_are_counted_not_loaded(read) -> None:
     assert (content.text, content.images) == ("see", 1)
 
 
-def test_a_file_that_changed_since_it_was_read_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [0, 9])  # bytes of the last line that are not written yet
+def test_a_file_that_grows_is_read_as_it_was(tmp_path: Path, cut: int) -> None:
+    path = write(tmp_path, [user("a"), assistant("b"), user("c")])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) - cut])
+    session, before = read_session(path), read_session(path)
+    with path.open("ab") as file:
+        file.write(whole[len(whole) - cut :] + line(user("more")))
+    texts = [content.text for content in session.contents(session.turns)]
+    assert texts == (["a", "b"] if cut else ["a", "b", "c"])
+    assert [number for number, _ in session.source.records(1, 9)] == ([1, 2] if cut else [1, 2, 3])
+    assert session.sha256 == hashlib.sha256(whole[: len(whole) - cut]).hexdigest()
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    with pytest.raises(SessionError, match="changed"):
+        before.text(before.turns[0])
+
+
+def shrink(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def replace(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes() + line(user("more")))
+    other.replace(path)
+
+
+def write_over(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"b"', b'"x"') + line(user("more")))
+
+
+@pytest.mark.parametrize("change", [shrink, replace, write_over])
+def test_a_file_that_was_not_only_appended_to_is_refused(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
     path = write(tmp_path, [user("a"), assistant("b")])
     session = read_session(path)
-    with path.open("ab") as file:
-        file.write(line(user("more")))
-    with pytest.raises(SessionError, match="changed"):
+    change(path)
+    with pytest.raises(SessionError, match="changed while it was in use"):
         session.text(session.turns[0])
+    with pytest.raises(SessionError, match="changed while it was in use"):
+        assert session.sha256
 
 
 @pytest.mark.parametrize(

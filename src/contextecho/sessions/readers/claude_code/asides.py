@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from contextecho.sessions.model import RESULT
 from contextecho.sessions.readers.claude_code.parts import Part
-from contextecho.sessions.readers.claude_code.records import Progress, Record, texts_of
+from contextecho.sessions.readers.claude_code.records import Forked, Progress, Record, texts_of
 
 AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
 PERMISSION: Final = "permission"  # keys of `Aside.declares`
@@ -92,6 +92,15 @@ def aside_of(record: Record, parts: Sequence[Part]) -> Aside | None:
     return None
 
 
+def copied_from(forked: Forked, aside: Aside | None) -> Aside | None:
+    """The aside of a record that was copied when the session branched."""
+    if not forked.session_id:
+        return aside
+    aside = aside or Aside()
+    aside.declares = aside.declares | {FORKED: forked.session_id}
+    return aside
+
+
 def _users_aside(record: Record, parts: Sequence[Part]) -> Aside | None:
     declares = _declared_by_user(record, parts)
     reports = [
@@ -131,8 +140,6 @@ def _declared_by_user(record: Record, parts: Sequence[Part]) -> dict[str, str]:
     declares = {}
     if record.permission_mode:
         declares[PERMISSION] = record.permission_mode
-    if record.forked_from is not None and record.forked_from.session_id:
-        declares[FORKED] = record.forked_from.session_id
     for part in parts:
         if part.text.startswith("<local-command-stdout>") and (
             style := _STYLE_SET.search(part.text)

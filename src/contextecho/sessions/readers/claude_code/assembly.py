@@ -8,9 +8,11 @@ that turned up again, answers that were withdrawn) is settled in `finish`.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from msgspec.structs import replace
@@ -27,6 +29,7 @@ from contextecho.sessions.model import (
     Span,
     Turn,
 )
+from contextecho.sessions.readers.claude_code.asides import FORKED
 from contextecho.sessions.readers.claude_code.branches import ANSWER, OTHER, PROMPT, Branches
 from contextecho.sessions.readers.claude_code.compactions import Compactions
 from contextecho.sessions.readers.claude_code.declared import Declared
@@ -70,6 +73,8 @@ class Assembly:
         # Hashes of a user record's time and words -> its session and its uuid.
         self._typed: dict[int, tuple[str | None, str | None]] = {}
         self._copied: set[str | None] = {None}  # uuids of copies; none: before a first record
+        self._copied_to = 0  # line of the last record that a branch copied, before its own
+        self._has_own = False  # user records: they are what a branch begins with
         self._calls: dict[str, tuple[str, str | None]] = {}  # id, tool; or `_ANSWERED`
         self._step = self._prompt = 0
         self._prompt_ids: dict[int, str | None] = {}  # by where the record begins
@@ -95,6 +100,8 @@ class Assembly:
             self.sidechains.linked(entry.aside)
             self.declared.take(entry.aside)
             self._mode, self._personality = self.declared.mode, self.declared.personality
+            if FORKED in entry.aside.declares and not self._has_own:
+                self._copied_to = entry.line
         if kind in CONVERSATION:
             self._add_message(entry)
         elif kind == "queue-operation":
@@ -120,6 +127,10 @@ class Assembly:
             self.compactions.remove(removal)
             return tuple(removal.rest()), tuple(self.compactions.found)
         return tuple(turns), tuple(self.compactions.found)
+
+    def inherited(self, turns: Sequence[Turn]) -> int:
+        """How many of these turns, the first, a branch copied (`/branch`)."""
+        return bisect_right(turns, self._copied_to, key=attrgetter("line"))
 
     def prompt_ids(self, turns: Sequence[Turn]) -> Iterator[str | None]:
         """What tells each prompt of the finished turns from all others, also in other files."""
@@ -215,6 +226,7 @@ class Assembly:
 
     def _add_user(self, entry: Entry) -> None:
         parts = entry.parts
+        self._has_own |= self._copied_to < entry.line
         if self._is_answered(parts[0]) and all(
             part.quoted or self._is_answered(part) for part in parts
         ):

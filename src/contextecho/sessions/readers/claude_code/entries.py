@@ -15,7 +15,13 @@ from msgspec import Struct
 
 from contextecho.sessions.building.fields import seconds
 from contextecho.sessions.building.jsontext import BROKEN, mend_line
-from contextecho.sessions.readers.claude_code.asides import Aside, aside_of, asked, told_of
+from contextecho.sessions.readers.claude_code.asides import (
+    Aside,
+    aside_of,
+    asked,
+    copied_from,
+    told_of,
+)
 from contextecho.sessions.readers.claude_code.parts import Part, parts_of
 from contextecho.sessions.readers.claude_code.records import (
     CONVERSATION,
@@ -110,6 +116,8 @@ def entry_of(record: Record, data: bytes, line: int, offset: int) -> Entry:
         _look_at_sidechain(entry, record)
         return entry
     entry.aside = aside_of(record, parts)
+    if record.forked_from is not None:
+        entry.aside = copied_from(record.forked_from, entry.aside)
     for part in parts:
         part.forget()
     if unknown:

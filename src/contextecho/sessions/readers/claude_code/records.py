@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from contextecho.sessions.building.fields import moment
 from contextecho.sessions.building.fitting import fitting
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
@@ -247,7 +248,9 @@ def _leniently(value: object) -> Record | object:
 
 
 def _fit(kind: type[Struct], name: str, given: Any) -> Any:
-    """Bring nested messages and block lists to their types; leave the rest."""
+    """Bring times, nested messages and block lists to their types; leave the rest."""
+    if kind is Record and name == "timestamp":
+        return moment(given)
     if kind is Record and isinstance(given, dict):
         if name == "message":
             return fitting(Message, given, _fit)

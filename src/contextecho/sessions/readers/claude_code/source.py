@@ -16,7 +16,9 @@ from contextecho.sessions.readers.claude_code.records import Record, decode_reco
 
 
 class ClaudeCodeSource(Stamped):
-    """Reads turns and raw rows of one file, as long as it stays what it was."""
+    """Reads turns and raw rows of one file, as long as it stays what it was, or only grows."""
+
+    may_grow = True
 
     def __init__(self, path: Path, stamp: Stamp, line_offsets: array[int]) -> None:
         """`line_offsets` holds where each physical line begins, in bytes."""
@@ -42,7 +44,8 @@ class ClaudeCodeSource(Stamped):
         with self.open() as file:
             file.seek(self._line_offsets[first_line - 1])
             for line in range(first_line, min(last_line, len(self._line_offsets)) + 1):
-                record = decode_json(file.readline())
+                rest = self._stamp.size - self._line_offsets[line - 1]
+                record = decode_json(file.readline(rest))
                 if isinstance(record, dict):
                     yield line, record
 

@@ -27,16 +27,13 @@ from contextecho.sessions.building.placed import (
     Placed,
     PlacedSource,
     placed_lines,
-    salvaged,
 )
-from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Session, SessionFile
 from contextecho.sessions.readers.codex.assembly import Assembly
 from contextecho.sessions.readers.codex.chain import Part, chain_of
-from contextecho.sessions.readers.codex.pieces import pieces_of, typed_text
+from contextecho.sessions.readers.codex.pieces import pieces_of
 from contextecho.sessions.readers.codex.records import (
     FIRST_KEYS,
-    Record,
     decode_record,
     is_record,
     record_of,
@@ -51,7 +48,6 @@ _HEAD = re.compile(  # of a first line that is longer than what was read of it
     rb'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,(?:\s*"ordinal"\s*:\s*\d+\s*,)?'
     rb'\s*"type"\s*:\s*"session_meta"\s*,\s*"payload"\s*:\s*\{'
 )
-_TYPED: Final = (b'"user_message"', b'"UserMessage"')
 
 
 def sniff(head: bytes) -> bool:
@@ -66,7 +62,7 @@ def read(path: Path) -> Session:
     """Index the session. Raises `SessionError` if it holds no conversation of its own."""
     parts = chain_of(path)
     conversation = Conversation()
-    assembly = Assembly(conversation, parts[-1].head, events_tell=any(map(_events_tell, parts)))
+    assembly = Assembly(conversation, parts[-1].head)
     sources: list[PlacedSource] = []
     begins = [(1, 0)]  # lines and bytes, of the parts and of what would follow
     for placed in _lines(parts, assembly, sources, begins):
@@ -119,33 +115,3 @@ def _lines(
 
 def _pieces(value: Any) -> list[Piece]:
     return pieces_of(record_of(value))
-
-
-def _events_tell(part: Part) -> bool:
-    """Whether an event says what a human typed: nearly always one of the first lines does."""
-    with part.plain.open("rb") as file:
-        place = 0
-        for line in file:
-            place += len(line)
-            if place > part.end:
-                return False
-            if any(mark in line for mark in _TYPED) and any(map(_says_typed, _records(line))):
-                return True
-    return False
-
-
-def _records(line: bytes) -> Iterator[Any]:
-    """The record of a line, or those that can be saved of a broken one."""
-    value = decode_record(line)
-    if isinstance(value, Record):
-        yield value
-    else:
-        saved = salvaged(value, line, 1, 0, Tally(), is_record, FIRST_KEYS, decode_record)
-        yield from (placed.value for placed in saved)
-
-
-def _says_typed(record: Any) -> bool:
-    """Whether this is the event of a typed message."""
-    if not isinstance(record, Record) or record.type != "event_msg":
-        return False
-    return record.payload is not None and typed_text(record.payload) is not None

@@ -45,8 +45,8 @@ _STOPPED: Final = "aborted"  # how the client begins the result of a tool that i
 class Assembly:
     """Builds the index of a session, one line of one file after the other."""
 
-    def __init__(self, conversation: Conversation, head: Payload, *, events_tell: bool) -> None:
-        """`head` is its own metadata; `events_tell`: whether any event says what was typed."""
+    def __init__(self, conversation: Conversation, head: Payload) -> None:
+        """`head` is its own metadata."""
         self.context = Context()
         self.copied = 0
         self.inherited = 0  # first turns, said in the session that this is a fork of
@@ -54,7 +54,7 @@ class Assembly:
         self._conversation = conversation
         self._turns = conversation.turns
         self._head = head
-        self._hearing = Hearing(conversation.tally, self._say_to_model, events_tell)
+        self._hearing = Hearing(conversation.tally, self._say_to_model)
         self._is_entered = False  # the metadata of the file that is read now were met
         self._is_inherited = False  # what is read now
         self._kept = 0  # the byte from which on a revert took back what is read now
@@ -185,7 +185,7 @@ class Assembly:
     def _give_to_model(self, placed: Placed, _: Payload) -> None:
         """Something that the client wrote for the model."""
         self._in_step = False
-        self._say_to_model(self.context.message(placed, pieces_of(placed.value)), "")
+        self._hearing.clients(self.context.message(placed, pieces_of(placed.value)))
 
     def _say_to_model(self, message: Message, whole: str) -> None:
         """Say a message with the role `user` or `developer`, and remember where its texts are."""
@@ -228,6 +228,8 @@ class Assembly:
         """What an event does to the turns before it, and to those after it."""
         self._review.note(payload)
         self._is_asked &= kind not in _BEGINNINGS and kind not in _ENDS
+        if kind in _ENDS:
+            self._hearing.end_turn()
         if kind in _BEGINNINGS:
             self._in_step = False
             self._task_began = len(self._turns)

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Raw, Struct
 
+from contextecho.sessions.building.fields import moment
 from contextecho.sessions.building.fitting import fitting
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
@@ -240,7 +241,9 @@ def decode_history(data: Raw) -> list[Payload]:
 
 
 def _fit(kind: type[Struct], name: str, given: Any) -> Any:
-    """Bring lists of blocks and of pictures, and a base, to their types; leave the rest."""
+    """Bring times, lists of blocks and of pictures, and a base, to their types."""
+    if kind is Record and name == "timestamp":
+        return moment(given)
     if name == "history_base" and isinstance(given, dict):
         return fitting(HistoryBase, given, _fit)
     if name in _BLOCK_LISTS and isinstance(given, list):

@@ -15,9 +15,12 @@ import msgspec
 from msgspec import Raw, Struct
 
 from contextecho.errors import SessionError
+from contextecho.sessions.building.bounds import MOST_ELEMENTS
 from contextecho.sessions.building.conversation import Conversation, Message, Piece
 from contextecho.sessions.building.fields import string
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
+from contextecho.sessions.building.placed import Document
+from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import CompactionKind, Kind, Span, Speaker
 from contextecho.sessions.readers.inspect.events import Event, History, Known, compaction_facts
 from contextecho.sessions.readers.inspect.pieces import (
@@ -31,6 +34,7 @@ from contextecho.untrusted import make_visible
 
 _ATTACHMENT: Final = "attachment://"
 _NOTHING: Final = Raw(b"null")
+_LISTS: Final = (("messages",), ("events",), ("input",), ("events_data", "messages"))
 
 
 class Header(Struct, frozen=True):
@@ -66,7 +70,11 @@ class Sample(Struct, frozen=True):
 
     @classmethod
     def of(cls, data: bytes) -> Sample:
-        """The sample in this JSON document. Raises `SessionError` when it holds none."""
+        """The sample in this JSON document.
+
+        Raises `SessionError` when it holds none, or too many messages or events.
+        """
+        _refuse_too_many(data)
         written = _written(data)
         messages = decode_json(written.messages)
         if not isinstance(messages, list):
@@ -113,6 +121,15 @@ def say_sample(sample: Sample, header: Header) -> Conversation:
     for event in history.elsewhere:
         conversation.tally.add("model call whose answer is not in the messages", event)
     return conversation
+
+
+def _refuse_too_many(data: bytes) -> None:
+    """Raises `SessionError` for a list that would not fit into memory once it is decoded."""
+    if data.count(b",") >= MOST_ELEMENTS:
+        document = Document(data)
+        for keys in _LISTS:
+            for _ in document.elements(*keys, tally=Tally()):
+                pass
 
 
 def _written(data: bytes) -> _Written:

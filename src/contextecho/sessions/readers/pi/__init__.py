@@ -1,22 +1,25 @@
 """Reads the sessions of pi, the coding agent (`~/.pi/agent/sessions`), versions 1 to 3.
 
 The one thing to know: entries of version 2 and later form a tree, and the conversation
-is the branch that ends in the last entry of the file. The other branches' turns stay in
+is the branch that ends where the client stands. The other branches' turns stay in
 the file's order, and are `abandoned`. Version 1 is one line of entries, and a compaction
 in it names what it kept by the number of an entry, with the header as number 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 from contextecho.sessions.building.conversation import Conversation
+from contextecho.sessions.building.fields import instant
 from contextecho.sessions.building.jsontext import decode_json
 from contextecho.sessions.building.placed import PlacedSource, placed_lines
 from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.building.tally import Tally
-from contextecho.sessions.model import Session
+from contextecho.sessions.model import Session, Turn
 from contextecho.sessions.readers.pi.assembly import Assembly
 from contextecho.sessions.readers.pi.entries import pieces_of
 from contextecho.sessions.readers.pi.tree import Tree
@@ -45,9 +48,23 @@ def read(path: Path) -> Session:
         for found in placed_lines(file, stamp.size, conversation.tally, _is_entry, _KEYS):
             source.place(found)
             assembly.add(found)
+    facts = _facts(assembly.header)
     return conversation.session(
-        path, format=NAME, bytes=stamp.size, source=source, **_facts(assembly.header)
+        path,
+        format=NAME,
+        bytes=stamp.size,
+        source=source,
+        inherited=_copied(assembly.header, conversation.turns) if "forked_from" in facts else 0,
+        **facts,
     )
+
+
+def _copied(header: dict[str, Any], turns: Sequence[Turn]) -> int:
+    """How many of a fork's first turns are copies: the client wrote its header after those."""
+    began = instant(header.get("timestamp"))
+    if began is None:
+        return 0
+    return sum(1 for _ in takewhile(lambda t: t.time is not None and t.time < began, turns))
 
 
 def _facts(header: dict[str, Any]) -> dict[str, str]:

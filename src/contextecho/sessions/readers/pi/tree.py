@@ -1,8 +1,8 @@
 """The tree of a pi session's entries, and the branch that is the conversation.
 
-The one thing to know: the client stands on the entry that it wrote last, so the active
-branch is the way from the file's last entry to its root. A parent that the file does not
-hold (its line is broken) is replaced by the entry before.
+The one thing to know: the client stands on the entry that it wrote last, or where the last
+`leaf` moved it, so the active branch is the way from there to the root. A parent that the
+file does not hold (its line is broken) is replaced by where the client stood before.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ class Tree:
     def __init__(self) -> None:
         self._parents: dict[str, str | None] = {}  # in the file's order
         self._before: dict[str, str | None] = {}
-        self._leaf: str | None = None
-        self._last: str | None = None
+        self._leaf: str | None = None  # where the client stands; none: before all entries
 
     def add(self, entry: dict[str, Any]) -> None:
         """Take in one entry; one without an id (a header, or version 1) has no place here."""
@@ -26,8 +25,14 @@ class Tree:
         if not isinstance(id, str) or entry.get("type") == "session" or id in self._parents:
             return
         self._parents[id] = parent if isinstance(parent, str) else None
-        self._before[id] = self._last
-        self._leaf = self._last = id
+        self._before[id] = self._leaf
+        self._leaf = self._moved(entry) if entry.get("type") == "leaf" else id
+
+    def _moved(self, leaf: dict[str, Any]) -> str | None:
+        """Where a `leaf` moves the client; one that names no entry of the file moves nothing."""
+        target = leaf.get("targetId", "")
+        known = target is None or (isinstance(target, str) and target in self._parents)
+        return target if known else self._leaf
 
     def is_active(self, id: str | None) -> bool:
         """Whether the entry is on the branch that the session ends in."""
