@@ -100,11 +100,12 @@ def test_settling_tells_what_is_new(store: Store, run: RunInfo, plan: Plan):
     assert store.batches.settle(batch.id, {one.key: answer()}) == frozenset()
 
 
-def test_its_requests_can_be_sent_again_as_they_were(store: Store, run: RunInfo, plan: Plan):
-    requests = [plan.request(cell) for cell in plan.cells]
-    distinct = list({request.key: request for request in requests}.values())
-    batch = store.batches.open(run.id, "openai", distinct)
-    assert list(store.batches.requests(batch.id)) == distinct
+def test_it_tells_whom_it_is_for(store: Store, run: RunInfo, plan: Plan):
+    batch = store.batches.open(run.id, "openai", [plan.request(cell) for cell in plan.cells[:2]])
+    assert store.batches.target(batch.id) == plan.cells[0].target
+    empty = store.batches.open(run.id, "mistral", [])
+    with pytest.raises(DataError, match="has no request"):
+        store.batches.target(empty.id)
 
 
 def test_which_batches_are_out_and_which_names_are_known(store: Store, run: RunInfo, plan: Plan):

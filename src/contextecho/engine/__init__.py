@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextecho.engine.asking import Collection, Reason, Work, ask_requests, run_in_loop
+from contextecho.engine.batches import DEFAULT_PACE, BatchPace, collect_in_batches
 from contextecho.engine.budget import Budget, Purse
 from contextecho.engine.collect import collect
 from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
@@ -11,6 +12,8 @@ from contextecho.engine.progress import Progress, Tally, open_progress
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "DEFAULT_PACE",
+    "BatchPace",
     "Budget",
     "Collection",
     "Estimate",
@@ -24,6 +27,7 @@ __all__ = [
     "Work",
     "ask_requests",
     "collect",
+    "collect_in_batches",
     "estimate_plan",
     "open_progress",
     "run_in_loop",

@@ -8,9 +8,9 @@ asked for; without one the provider's own list tells whether it has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from contextecho.contexts import Context, Request
+from contextecho.contexts import Request
 from contextecho.errors import DataError
 from contextecho.models import Reply
 from contextecho.store import rows, statements
@@ -23,13 +23,10 @@ from contextecho.store.moment import now
 class Batches:
     """The batches of a store."""
 
-    def __init__(
-        self, database: Database, ledger: LedgerWriter, context: Callable[[str], Context]
-    ) -> None:
-        """`ledger` writes their attempts; `context` finds one by its hash."""
+    def __init__(self, database: Database, ledger: LedgerWriter) -> None:
+        """`ledger` writes their attempts."""
         self._db = database
         self._ledger = ledger
-        self._context = context
 
     def open(self, run_id: str, provider: str, requests: Sequence[Request]) -> Batch:
         """Write down that distinct requests to one target are about to be given to its provider."""
@@ -91,14 +88,12 @@ class Batches:
         """How many batches of a run have not ended."""
         return sum(1 for _ in self._db.rows(statements.open_batches, run_id))
 
-    def requests(self, batch: int) -> Iterator[Request]:
-        """The requests of a batch, in the order in which they were given to `open`."""
-        sha256, context = "", Context()
-        for row in self._db.rows(statements.batch_requests, batch):
-            target, its_context, *rest = row
-            if its_context != sha256:
-                sha256, context = its_context, self._context(its_context)
-            yield rows.read_request((target, context, *rest))
+    def target(self, batch: int) -> str:
+        """Whom its requests are for. Raises `DataError` for a batch without any."""
+        row = self._db.first(statements.batch_target, batch)
+        if row is None:
+            raise DataError(f"batch {batch} has no request", where=self._db.where)
+        return str(row[0])
 
     def knows(self, provider: str, provider_id: str) -> bool:
         """Whether a batch of this store, of whatever run, has this name at the provider."""

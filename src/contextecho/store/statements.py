@@ -353,11 +353,11 @@ def _items() -> Select[Any]:
     )
 
 
-def batch_requests(_: InsertInto) -> ClauseElement:
-    """The requests of a batch: columns `REQUEST` after the key."""
+def batch_target(_: InsertInto) -> ClauseElement:
+    """The targets of the requests of a batch, that of the first one first."""
     joined = BATCH_ITEM.join(ATTEMPT, ATTEMPT.c.id == BATCH_ITEM.c.attempt)
     return (
-        select(*_columns(REQUEST, rows.REQUEST[1:]))
+        select(REQUEST.c.target)
         .select_from(joined.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key))
         .where(BATCH_ITEM.c.batch == bindparam("batch"))
         .order_by(BATCH_ITEM.c.attempt)

@@ -34,7 +34,7 @@ class Store:
         self.database = database  # for the rest of this room
         self._ledger = LedgerWriter(database)
         self._groups = Groups(self._ledger.write, in_thread=database.waits_for_disk)
-        self.batches = Batches(database, self._ledger, self.context)
+        self.batches = Batches(database, self._ledger)
 
     def __enter__(self) -> Store:
         return self

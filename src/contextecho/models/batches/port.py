@@ -7,7 +7,7 @@ that died before it heard the answer can be found again.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -48,6 +48,7 @@ class BatchService(Protocol):
     """The batch API behind one target."""
 
     terms: BatchTerms
+    marks: bool  # whether a batch bears the marker that it was submitted under
 
     def size(self, request: Request) -> int:
         """Bytes that a request takes in a batch."""
@@ -62,13 +63,13 @@ class BatchService(Protocol):
         ...
 
     async def search(self, marker: str, since: float) -> list[Standing] | Failed:
-        """Batches created since then (Unix time) that may be the marked one, the oldest first.
+        """Batches created since then (Unix time), the oldest first: those that bear the marker.
 
-        Where the provider keeps markers, only those that bear it.
+        All of them where none bears one.
         """
         ...
 
-    def results(self, standing: Standing) -> AsyncIterator[Result | Oddity | Failed]:
+    def results(self, standing: Standing) -> AsyncGenerator[Result | Oddity | Failed, None]:
         """What came back of a batch that has ended, in any order; a failure is the last."""
         ...
 
