@@ -45,6 +45,7 @@ class _Batch:
     items: list[dict[str, Any]]
     given: dict[str, Any]  # what else it was made with
     looks: int
+    home: str  # the server's address
     ends_as: str = "ended"  # or: failed, expired, cancelled
     lines: list[tuple[bool, str]] = field(default_factory=list)  # whether an error; the line
 
@@ -79,7 +80,7 @@ class BatchingProvider(FakeProvider):
         self.submitting = 0
         self._fates = iter(fates)
         self._submit_faults = iter(submit_faults)
-        self._files: dict[str, bytes] = {}
+        self.files: dict[str, bytes] = {}
 
     def add_routes(self, app: web.Application) -> None:
         """The batch APIs."""
@@ -115,7 +116,7 @@ class BatchingProvider(FakeProvider):
             return web.Response()
         name = f"{prefix}{len(self.batches):04}"
         created = time.time() + STEP * len(self.batches)
-        batch = self.batches[name] = _Batch(name, created, items, given, self.looks)
+        batch = self.batches[name] = _Batch(name, created, items, given, self.looks, self.url)
         if self.queue is not None and len(items) > self.queue:
             batch.ends_as = "failed"
         else:
@@ -145,7 +146,7 @@ class BatchingProvider(FakeProvider):
         given = json.loads(await request.read())
         self.submissions.append(given)
         name = given[field] if isinstance(given[field], str) else given[field][0]
-        items = [json.loads(line) for line in self._files[name].splitlines()]
+        items = [json.loads(line) for line in self.files[name].splitlines()]
         made = await self._create(request, items, given, prefix)
         return made if isinstance(made, web.Response) else web.json_response(shown(made))
 
@@ -154,8 +155,8 @@ class BatchingProvider(FakeProvider):
         file = form["file"]
         assert isinstance(file, web.FileField)
         data = file.file.read()
-        name = f"file-{len(self._files):04}"
-        self._files[name] = data
+        name = f"file-{len(self.files):04}"
+        self.files[name] = data
         told = {"purpose": form["purpose"], "filename": file.filename, "bytes": len(data)}
         self.uploads.append(told)
         more = {"id": name, "object": "file", "created_at": 1, "status": "processed"}
@@ -333,7 +334,7 @@ def _message_batch(batch: _Batch) -> dict[str, Any]:
     counts["processing"] = 0 if ended else len(batch.items)
     if ended:  # the sum always matches the total
         counts["succeeded"] += len(batch.items) - sum(counts.values())
-    results = f"https://api.anthropic.com/v1/messages/batches/{batch.name}/results"
+    results = f"{batch.home}/messages/batches/{batch.name}/results"
     return {
         "id": batch.name,
         "type": "message_batch",

@@ -26,7 +26,6 @@ from contextecho.store import Batch
 
 # A batch that is malformed says nothing about the requests in it.
 _OF_BATCH = {FailureKind.BAD_REQUEST: FailureKind.SERVER}
-_TOGETHER = 500  # results that are written down in one transaction
 _ANSWERED = frozenset({408, 499})  # of 4xx: those after which a batch may be there all the same
 
 
@@ -265,7 +264,7 @@ class BatchLane:
                 elif result.custom_id not in out.read:
                     out.read.add(result.custom_id)
                     chunk[result.custom_id] = result
-                    if len(chunk) == _TOGETHER:
+                    if len(chunk) == self._pace.together:
                         self._keep(out, chunk)
                         chunk = {}
         self._keep(out, chunk)
