@@ -33,7 +33,8 @@ with open_store(path) as store:
     model = open_model(target, base_url=url)
     work = collect_in_batches(
         plan, store, run, {target: model}, {target: open_batches(model)},
-        limits=Limits(first_delay=0.01), pace=BatchPace(first=0.01, longest=0.02, grace=0.1, together=5),
+        limits=Limits(first_delay=0.01),
+        pace=BatchPace(first=0.01, longest=0.02, grace=0.1, together=5),
     )
     collection = run_in_loop(work, [model])
     print(collection.done, collection.reused)
@@ -74,6 +75,12 @@ def target(request: pytest.FixtureRequest) -> str:
 
 def planned(target: str) -> Plan:
     return make_plan(targets=(target,), probes=10)
+
+
+def still_out(folder: Path) -> int:
+    """Requests of which nothing is written down yet."""
+    with open_store(folder) as store:
+        return store.spend(store.find_run().id).total.lost
 
 
 def check(provider: BatchingProvider, folder: Path, plan: Plan) -> None:
@@ -136,7 +143,7 @@ def test_killed_in_the_middle_of_the_results(tmp_path: Path, target: str) -> Non
         process = Collecting(target, provider, tmp_path)
         provider.stall = 17
         first = process.start()
-        wait_until(lambda: provider.stalled, first)
+        wait_until(lambda: provider.stalled and still_out(tmp_path) == 25, first)
         process.kill(first)
         provider.stall = None
         assert process.finish() == (25, 15)  # kept in fives
