@@ -364,16 +364,28 @@ def _open(target: str, plan: Plan, reach: Reach, recordings: ExitStack) -> Model
     )
 
 
+def refuse_without_batches(targets: Sequence[str]) -> None:
+    """Targets whose provider has no batch API cannot be asked in batches. Raises `UsageError`."""
+    if without := [target for target in targets if find_provider(target).batch is None]:
+        raise _without_batches(without)
+
+
+def _without_batches(targets: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"{', '.join(targets)} cannot be asked in batches",
+        where="--batch",
+        todo=f"these providers can: {', '.join(batch_providers())}; ask the others without it",
+    )
+
+
 def _services(models: Mapping[str, Model]) -> dict[str, BatchService]:
-    """The batch API of each target. Raises `UsageError` for targets without one."""
-    found = {target: open_batches(model) for target, model in models.items()}
-    if without := [target for target, service in found.items() if service is None]:
-        raise UsageError(
-            f"{', '.join(without)} cannot be asked in batches",
-            where="--batch",
-            todo=f"these providers can: {', '.join(batch_providers())}; ask the others without it",
-        )
-    return {target: service for target, service in found.items() if service is not None}
+    """The batch API of each target. Raises `UsageError`, also for a replay and own models."""
+    found = {
+        target: service for target, model in models.items() if (service := open_batches(model))
+    }
+    if without := [target for target in models if target not in found]:
+        raise _without_batches(without)
+    return found
 
 
 def _reach_of(judge: str | None, plan: Plan, reach: Reach) -> Reach:

@@ -111,6 +111,18 @@ def test_what_cannot_go_in_batches_is_refused(
     assert says in line
 
 
+def test_a_plan_tells_what_batches_cost_and_names_the_probe(terminal: Terminal, chat: str) -> None:
+    asked = ("chat.jsonl", "--target", "openai/gpt-4.1", "--positions", "even:3")
+    live, batched = terminal.run("plan", *asked), terminal.run("plan", *asked, "--batch")
+    assert "up to 24.0 h, often far less: batches" in batched.out
+    assert "in batches (how much of it a cache serves is not known)" in batched.out
+    assert "batch" not in live.out
+    assert "--batch" in batched.next
+    refused = terminal.run("plan", chat, "--target", "groq/llama", "--batch")
+    assert refused.code == 2
+    assert "groq/llama cannot be asked in batches" in refused.err
+
+
 def test_no_key_is_said_or_stored(terminal: Terminal, chat: str) -> None:
     key = "sk-test-0123456789abcdef"
     with listening(BatchingProvider(text=f"Your key is {key}.")) as provider:
@@ -123,4 +135,3 @@ def test_no_key_is_said_or_stored(terminal: Terminal, chat: str) -> None:
     assert not [path for path in files if key.encode() in path.read_bytes()]
     assert set(settled_texts(terminal.folder)) == {"Your key is [key]."}
     assert query(terminal.folder, "SELECT count(*) FROM batch WHERE ended_at IS NULL") == [(0,)]
-

@@ -32,7 +32,6 @@ ASK_ABOVE_DOLLARS = 1.0
 @click.command()
 @axes
 @click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
-@click.option("--batch", is_flag=True, help="Ask by the providers' batch APIs: later, for less.")
 @click.option("--no-wait", is_flag=True, help="With --batch: hand in, and do not wait.")
 @click.option("--base-url", help="Address of an OpenAI- or Anthropic-compatible server.")
 @click.option("--key-env", metavar="NAME", help="Variable that holds the targets' key.")
