@@ -99,6 +99,7 @@ def test_the_judge_is_asked_live_once_all_has_come_back(terminal: Terminal, chat
         ("groq/llama", ("--batch",), "groq/llama cannot be asked in batches"),
         ("simulated", ("--batch",), "these providers can: anthropic, mistral, openai"),
         ("openai/gpt-4.1", ("--no-wait",), "add --batch"),
+        ("openai/gpt-4.1", ("--batch", "--replay", "."), "a replay asks nobody"),
     ],
 )
 def test_what_cannot_go_in_batches_is_refused(

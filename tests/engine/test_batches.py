@@ -181,6 +181,44 @@ async def test_a_cut_while_reading_loses_and_doubles_nothing(store, plan, limits
     assert got.spend.total.input == provider.billed_input
 
 
+async def test_results_that_cannot_be_read_stay_for_the_next_command(store, plan, limits):
+    async with BatchingProvider(text=by_request) as provider:
+        provider.cuts = [4] * limits.attempts
+        got = await gather(store, plan, provider, limits=limits)
+        assert (got.reason, got.batches, got.done) == (Reason.STOPPED, 1, 4)
+        assert "cannot be read" in got.stopped_targets[plan.targets[0]]
+        again = await gather(store, plan, provider, limits=limits)
+    assert (again.done, again.reused, again.complete) == (8, 4, True)
+    assert len(provider.submissions) == 1
+
+
+async def test_a_provider_that_is_away_for_a_while_is_waited_for(store, limits):
+    plan = make_plan(targets=("openai/gpt-4.1",))
+    async with BatchingProvider(text=by_request, looks=3) as provider:
+        provider.away = limits.trials - 1
+        assert (await gather(store, plan, provider, limits=limits)).complete
+    async with BatchingProvider(text=by_request) as provider:
+        longer = make_plan(targets=("openai/gpt-4.1",), study="b", probes=4)
+        provider.away = limits.trials
+        got = await gather(store, longer, provider, limits=limits)
+        assert (got.reason, got.batches) == (Reason.STOPPED, 1)
+        assert "cannot be looked at" in got.stopped_targets["openai/gpt-4.1"]
+        assert (await gather(store, longer, provider, limits=limits)).complete
+    assert len(provider.submissions) == 1
+
+
+async def test_it_is_the_same_in_both_databases(place):
+    plan = make_plan(targets=("openai/gpt-4.1",))
+    async with BatchingProvider(fates=[Fate.EXPIRED], text=by_request, looks=2) as provider:
+        with open_store(place) as store:
+            left = await gather(store, plan, provider, wait=False)
+        with open_store(place) as store:
+            got = await gather(store, plan, provider)
+            assert len(kept(store, plan)) == 12
+    assert (left.batches, got.done, got.complete) == (1, 12, True)
+    assert (got.spend.total.attempts, got.spend.total.failed) == (13, 1)
+
+
 async def test_a_rate_limit_on_handing_in_is_waited_out(store, plan, limits):
     faults = [Fault.RATE_LIMIT, Fault.OVERLOADED]
     async with BatchingProvider(submit_faults=faults, text=by_request) as provider:

@@ -77,6 +77,7 @@ class BatchingProvider(FakeProvider):
         self.hold: str | None = None  # "before" a batch is taken, or "after", its answer waits
         self.stall: int | None = None  # results stop after so many lines, until it is None
         self.stalled = False
+        self.away = 0  # so many looks at a batch meet a 503 instead
         self.submitting = 0
         self._fates = iter(fates)
         self._submit_faults = iter(submit_faults)
@@ -171,6 +172,9 @@ class BatchingProvider(FakeProvider):
         return batch
 
     def _found(self, request: web.Request, shown: Any) -> web.Response:
+        if self.away:
+            self.away -= 1
+            return web.Response(status=503)
         batch = self._look(request)
         if batch is None:
             return self.error(Fault.NOT_FOUND, "no such batch")

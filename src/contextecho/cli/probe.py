@@ -70,6 +70,8 @@ def command(context: click.Context, /, session: str, **choices: Any) -> None:
         refuse_unwritable(choices["output"])
     if choices["no_wait"] and not choices["batch"]:
         raise UsageError("nothing would be left to wait for", where="--no-wait", todo="add --batch")
+    if choices["batch"] and choices["replay"] is not None:
+        raise UsageError("a replay asks nobody", where="--batch", todo="leave --batch out")
     plan = plan_from(session, choices)
     terms = {
         "judge": judge_from(choices),
@@ -90,7 +92,7 @@ def command(context: click.Context, /, session: str, **choices: Any) -> None:
             progress=open_progress(quiet=choices["quiet"]),
             limits=Limits(attempts=choices["attempts"]),
         )
-    if run.collection.reason == "batches":
+    if run.collection.reason == "batches" and not run.collection.stopped_targets:
         _leave(run, context)
         return
     _show(run, choices["output"], as_json=choices["as_json"])

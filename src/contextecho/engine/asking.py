@@ -199,6 +199,6 @@ def _reason(lanes: Iterable[Ended]) -> Reason:
         return Reason.BUDGET
     if any(lane.late for lane in lanes):
         return Reason.DEADLINE
-    if any(lane.batches_out for lane in lanes):
+    if any(lane.batches_out and not lane.stopped for lane in lanes):
         return Reason.BATCHES
     return Reason.STOPPED

@@ -86,6 +86,9 @@ class BatchFiles:
             return Oddity(f"a line of the results cannot be read: {self._desk.say(line[:80])}")
         if told.error is None and told.response is not None:
             return Result(told.custom_id, self._reply(told.response))
+        if told.error is None:
+            silent = Failed(kind=FailureKind.NOT_JSON, message="neither an answer nor an error")
+            return Result(told.custom_id, silent)
         complaint = complaint_of(told.error)
         for code in complaint.codes:
             if code in _NEVER:
