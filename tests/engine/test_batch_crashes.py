@@ -12,7 +12,7 @@ import pytest
 
 from contextecho.store import BatchState, open_store
 from contextecho.studies import Plan
-from engine.test_batches import TARGETS, kept
+from engine.batching import TARGETS, kept
 from servers.batching import BatchingProvider
 from servers.fake import by_request
 from servers.serving import listening

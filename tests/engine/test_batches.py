@@ -2,90 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import msgspec
 import pytest
 
-from contextecho.engine import (
-    BatchPace,
-    Budget,
-    Collection,
-    Purse,
-    Reason,
-    collect,
-    collect_in_batches,
-)
-from contextecho.errors import BudgetError, UsageError
-from contextecho.models import Failed, FailureKind, open_batches, open_model
-from contextecho.store import Store, open_store
+from contextecho.engine import Reason
+from contextecho.errors import UsageError
+from contextecho.models import Failed, FailureKind
+from contextecho.store import open_store
 from contextecho.studies import Plan
+from engine.batching import TARGETS, Heard, gather, kept, live
 from servers.batching import BatchingProvider, Fate
 from servers.fake import Fault, by_request
 from store.plans import make_plan
-
-PACE = BatchPace(first=0.01, longest=0.02, grace=0.0)
-TARGETS = ("anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "mistral/mistral-large-latest")
-
-
-@pytest.fixture(autouse=True)
-def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY"):
-        monkeypatch.setenv(variable, "sk-test-0123456789abcdef")
 
 
 @pytest.fixture(params=TARGETS, ids=lambda target: target.partition("/")[0])
 def plan(request: pytest.FixtureRequest) -> Plan:
     """12 cells on 4 prefixes."""
     return make_plan(targets=(request.param,))
-
-
-class Heard:
-    """A progress that keeps what is said."""
-
-    every = 60.0
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def show(self, tally: Any) -> None: ...
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-    def close(self, tally: Any) -> None: ...
-
-
-async def gather(
-    store: Store, plan: Plan, provider: BatchingProvider, terms: Any = None, **how: Any
-) -> Collection:
-    run = store.begin_run(plan, "s", {})
-    (target,) = plan.targets
-    async with open_model(target, base_url=provider.url) as model:
-        service = open_batches(model)
-        assert service is not None
-        if terms is not None:
-            service.terms = terms(service.terms)
-        return await collect_in_batches(
-            plan, store, run, {target: model}, {target: service}, **{"pace": PACE, **how}
-        )
-
-
-async def live(store: Store, plan: Plan, provider: BatchingProvider, limits: Any) -> Collection:
-    run = store.begin_run(plan, "s", {})
-    (target,) = plan.targets
-    async with open_model(target, base_url=provider.url) as model:
-        return await collect(plan, store, run, {target: model}, limits=limits)
-
-
-def kept(store: Store, plan: Plan) -> dict[str, tuple[Any, ...]]:
-    """What a store says of each request, without what depends on when it was asked."""
-    run = store.begin_run(plan, "s", {})
-    return {
-        r.key: (type(r.reply), r.reply.text, r.reply.stop_reason, r.reply.served_model)
-        + ((r.reply.usage.input, r.reply.usage.output) if r.reply.usage else ())
-        for r in store.replies(run.id)
-        if r.reply is not None
-    }
 
 
 async def test_a_batch_brings_what_live_calls_do(store, plan, limits, tmp_path):
@@ -261,7 +195,11 @@ async def test_a_batch_of_somebody_else_is_not_taken_for_ours(store, limits, tmp
 
 
 @pytest.mark.parametrize("fault", [Fault.UNAUTHORIZED, Fault.BAD_REQUEST, Fault.NOT_FOUND])
-async def test_a_provider_that_takes_no_batch_stops_the_target(store, plan, limits, fault):
+async def test_a_provider_that_takes_no_batch_stops_the_target(
+    store, plan, limits, fault, monkeypatch
+):
+    for name in ("OPENAI", "ANTHROPIC", "MISTRAL"):
+        monkeypatch.setenv(f"{name}_API_KEY", "sk-test-0123456789abcdef")
     async with BatchingProvider(submit_faults=[fault]) as provider:
         got = await gather(store, plan, provider, limits=limits)
     assert (got.reason, got.failed, got.batches) == (None, 12, 0)
@@ -283,8 +221,6 @@ async def test_a_full_queue_makes_batches_smaller(store, limits):
 
 
 async def test_batches_keep_to_the_terms_and_prefixes_together(store, plan):
-    import msgspec
-
     async with BatchingProvider(text=by_request) as provider:
         got = await gather(
             store, plan, provider, terms=lambda terms: msgspec.structs.replace(terms, requests=7)
@@ -319,8 +255,6 @@ async def test_live_calls_are_refused_while_a_batch_is_out(store, plan, limits):
 
 
 async def test_a_deadline_leaves_batches_where_they_are(store, plan, limits):
-    import msgspec
-
     short = msgspec.structs.replace(limits, deadline=0.2)
     async with BatchingProvider(looks=10_000, text=by_request) as provider:
         got = await gather(store, plan, provider, limits=short)
@@ -329,32 +263,3 @@ async def test_a_deadline_leaves_batches_where_they_are(store, plan, limits):
             batch.looks = 0
         assert (await gather(store, plan, provider)).complete
     assert len(provider.batches) == 1
-
-
-async def test_a_budget_is_hard_at_half_the_price(store):
-    plan = make_plan(targets=("openai/gpt-4.1",))
-    async with BatchingProvider(text=by_request) as provider:
-        purse = Purse(Budget.parse("0.03usd"))
-        got = await gather(store, plan, provider, purse=purse)
-        # 600 tokens out are 0.0024 dollars in a batch, and a prefix is not free.
-        assert 0 < got.done <= 12
-        assert purse.spent <= 0.03
-        assert purse.spent == pytest.approx(got.dollars)
-        with pytest.raises(BudgetError, match="too little for the first call"):
-            await gather(
-                store,
-                make_plan(study="b", targets=("openai/gpt-4.1",), probes=5),
-                provider,
-                purse=Purse(Budget.parse("0.0001usd")),
-            )
-
-
-async def test_what_does_not_fit_the_budget_is_not_sent(store):
-    plan = make_plan(targets=("openai/gpt-4.1",))
-    async with BatchingProvider(looks=10_000, text=by_request) as provider:
-        purse = Purse(Budget.parse("3000tok"))  # one call: at most some 830
-        got = await gather(store, plan, provider, purse=purse, wait=False)
-        (batch,) = provider.batches.values()
-    assert len(batch.items) == 3
-    assert (got.reason, got.batches) == (Reason.BUDGET, 1)
-    assert purse.calls_out == len(batch.items)

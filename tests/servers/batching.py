@@ -46,7 +46,8 @@ class _Batch:
     given: dict[str, Any]  # what else it was made with
     looks: int
     home: str  # the server's address
-    ends_as: str = "ended"  # or: failed, expired, cancelled
+    ends_as: str = "ended"  # or: failed
+    is_over: bool = False  # its items are answered
     lines: list[tuple[bool, str]] = field(default_factory=list)  # whether an error; the line
 
 
@@ -220,8 +221,9 @@ class BatchingProvider(FakeProvider):
 
     def _finish(self, batch: _Batch) -> None:
         """Answer the items, once, when the batch ends."""
-        if batch.looks or batch.lines or batch.ends_as == "failed":
+        if batch.looks or batch.is_over or batch.ends_as == "failed":
             return
+        batch.is_over = True
         anthropic = batch.name.startswith("msgbatch")
         for item in batch.items:
             batch.lines += self._item_lines(item, next(self._fates, None), anthropic)

@@ -20,6 +20,8 @@ from contextecho.store import Batch, Store
 
 _SKEW = 3600.0  # seconds by which our clock may be ahead of the provider's
 _RECENT = 600.0  # seconds: a batch that was written down earlier is in the list if it is anywhere
+_ENOUGH = 100  # results that decide whose a batch is: another study may share some requests
+_SHARE = 9  # times as many of them must be ours as are not
 
 
 class Unsure(msgspec.Struct, frozen=True):
@@ -64,13 +66,20 @@ async def _look(service: BatchService, store: Store, batch: Batch) -> Found:
 async def _holds(service: BatchService, standing: Standing, batch: Batch) -> bool | None:
     """Whether results are those of the batch; None: that cannot be read at the moment."""
     keys = {item.custom_id for item in batch.items}
+    ours = others = 0
     async with aclosing(service.results(standing)) as results:
         async for result in results:
             if isinstance(result, Failed):
                 return False if result.kind is FailureKind.NOT_FOUND else None
-            if not isinstance(result, Oddity):
-                return result.custom_id in keys
-    return False
+            if isinstance(result, Oddity):
+                continue
+            if result.custom_id in keys:
+                ours += 1
+            else:
+                others += 1
+            if ours + others == _ENOUGH:
+                break
+    return ours > others * _SHARE
 
 
 def _opened(batch: Batch) -> float:
