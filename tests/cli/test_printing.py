@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,17 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path, words: str) -> None:
         )
     assert done.returncode == 2
     assert done.stderr == b"contextecho: the output: no space left on device\n"
+
+
+@pytest.mark.parametrize("words", ["--help", "stimuli list", "stimuli list --json", "--version"])
+def test_a_command_that_nobody_reads_ends_as_the_system_ends_one(words: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        done = subprocess.run(
+            [*FRESH, *words.split()], stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
 def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
@@ -255,7 +257,7 @@ async def test_live_calls_are_refused_while_a_batch_is_out(store, plan, limits):
 
 
 async def test_a_deadline_leaves_batches_where_they_are(store, plan, limits):
-    short = msgspec.structs.replace(limits, deadline=0.2)
+    short = msgspec.structs.replace(limits, deadline=time.monotonic() + 0.2)
     async with BatchingProvider(looks=10_000, text=by_request) as provider:
         got = await gather(store, plan, provider, limits=short)
         assert (got.reason, got.batches, got.missing) == (Reason.DEADLINE, 1, 12)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
     from contextecho.engine import Estimate
 
 ASK_ABOVE_DOLLARS = 1.0
+_USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 
 
 @click.command()
 @axes
 @click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
+@click.option("--deadline", metavar="2h|MOMENT", help="End by then, e.g. 2026-12-01T06:00.")
 @click.option("--no-wait", is_flag=True, help="With --batch: hand in, and do not wait.")
 @click.option("--base-url", help="Address of an OpenAI- or Anthropic-compatible server.")
 @click.option("--key-env", metavar="NAME", help="Variable that holds the targets' key.")
@@ -62,9 +65,14 @@ ASK_ABOVE_DOLLARS = 1.0
 def command(context: click.Context, /, session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
     from contextecho.api import prepare
-    from contextecho.engine import Limits, open_progress
+    from contextecho.engine import Limits, open_progress, parse_deadline
     from contextecho.reports import refuse_unwritable
 
+    given = choices["deadline"]
+    limits = Limits(
+        attempts=choices["attempts"],
+        deadline=None if given is None else time.monotonic() + parse_deadline(given),
+    )
     target_reach, judge_reach = _reaches(choices)
     if choices["output"] is not None:
         refuse_unwritable(choices["output"])
@@ -90,7 +98,7 @@ def command(context: click.Context, /, session: str, **choices: Any) -> None:
         run = prepared.collect(
             choices["store"],
             progress=open_progress(quiet=choices["quiet"]),
-            limits=Limits(attempts=choices["attempts"]),
+            limits=limits,
         )
     if run.collection.reason == "batches" and not run.collection.stopped_targets:
         _leave(run, context)
@@ -174,9 +182,10 @@ def _end(run: Run, *, reported: bool, judge_named: bool) -> None:
     collection, judging = run.collection, run.judging
     reason = collection.reason or (judging.reason if judging else None)
     again = f"run {run.info.id} is kept in {run.store}; the same command continues it"
-    if reason == "budget":
+    if reason in _USED_UP:
         unread = "; no judge was asked" if judge_named and judging is None else ""
-        raise BudgetError(f"the budget is used up; {_state(run)}{unread}", todo=again)
+        say_next("report", run.info.id, *store_words(run.store), "-o", "report.html")
+        raise BudgetError(f"{_USED_UP[reason]}; {_state(run)}{unread}", todo=again)
     if collection.stopped_targets and not collection.done:
         raise ProviderError(f"{_why(run)}; {_state(run)}", todo=again)
     if not collection.complete:

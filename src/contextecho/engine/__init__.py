@@ -6,6 +6,7 @@ from contextecho.engine.asking import Collection, Reason, Work, ask_requests, ru
 from contextecho.engine.batches import DEFAULT_PACE, BatchPace, collect_in_batches
 from contextecho.engine.budget import Budget, Purse
 from contextecho.engine.collect import collect
+from contextecho.engine.deadline import parse_deadline
 from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress, Tally, open_progress
@@ -30,5 +31,6 @@ __all__ = [
     "collect_in_batches",
     "estimate_plan",
     "open_progress",
+    "parse_deadline",
     "run_in_loop",
 ]

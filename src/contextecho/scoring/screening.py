@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from contextecho.errors import SessionError
+from contextecho.errors import PassingError, SessionError
 from contextecho.processes import spread
 from contextecho.sessions import (
     Candidate,
@@ -28,6 +28,7 @@ from contextecho.sessions import (
     load_languages,
     look_inside,
     originals_of,
+    other_readers,
     read_session,
     walk,
 )
@@ -48,6 +49,8 @@ class Screened(msgspec.Struct):
     sub_agents: int = 0
     copies: int = 0  # files left out that are others again: kept, converted or copied
     continued: int = 0  # files left out: read with others, in which their sessions go on
+    links: list[str] = msgspec.field(default_factory=list)  # to folders, which were not followed
+    others: int = 0  # files left out: their names are none that sessions have
     places: tuple[str, ...] = ()  # files and folders, as they were named
     at: float = 0.0  # seconds since 1970, when it began
 
@@ -91,6 +94,8 @@ def _met(paths: Sequence[Path], everything: Screened) -> dict[Path, Candidate | 
     for path in paths:
         walked = walk([path])
         everything.continued += walked.continued
+        everything.links += walked.links
+        everything.others += walked.others
         found = {Path(file.path): file for file in walked.files}
         if path.is_dir():
             everything.refused += walked.unread
@@ -111,6 +116,7 @@ def _load() -> None:
     from contextecho.scoring import screen_session  # noqa: F401
 
     load_languages()
+    other_readers()  # one that cannot be used is told of by this process alone
 
 
 def _screen(file: tuple[Path, bool]) -> Screened:
@@ -120,7 +126,8 @@ def _screen(file: tuple[Path, bool]) -> Screened:
         return _screen_one(path)
     inside = look_inside(path, _screen_session, is_named=named)
     if inside.error is not None:
-        is_news = named or inside.format is not None or path.name.endswith(".jsonl")
+        is_failed = inside.format is not None or isinstance(inside.error, PassingError)
+        is_news = named or is_failed or path.name.endswith(".jsonl")
         return Screened(unread=[inside.error]) if is_news else Screened(passed_over=[inside.error])
     return Screened(
         screens=[made for _, made in inside.sessions if not isinstance(made, SessionError)],

@@ -11,6 +11,7 @@ before does not pay for the readers. What each part knows; it imports only from 
     finding     the sessions on a machine   keeping        copies, before a client deletes
     example     the one that is bundled     circumstances  what surrounds each turn
     reading     which reader, and its session
+    registry    every reader            guarding   other packages', which may fail
     readers     one a format
     converting  other formats               packing        files that lie packed
     building    what readers are built from
@@ -59,8 +60,8 @@ __all__ = [
     "load_languages",
     "look_inside",
     "newest_session",
-    "not_written",
     "originals_of",
+    "other_readers",
     "read_session",
     "retention_warning",
     "session_roots",
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
     from contextecho.sessions.converting.convert import (
         choose_format,
         convert_session,
-        not_written,
         write_lines,
     )
     from contextecho.sessions.example import example_session
@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from contextecho.sessions.packing.archive import default_folder
     from contextecho.sessions.packing.packed import is_packed
     from contextecho.sessions.reading import read_session
+    from contextecho.sessions.registry import other_readers
 else:
     _HOMES = {
         "building.belonging": ("files_of",),
@@ -131,7 +132,7 @@ else:
             "conditions_at",
             "tell_apart",
         ),
-        "converting.convert": ("choose_format", "convert_session", "not_written", "write_lines"),
+        "converting.convert": ("choose_format", "convert_session", "write_lines"),
         "example": ("example_session",),
         "finding.copies": ("copies_among", "originals_of"),
         "finding.discovery": (
@@ -166,5 +167,6 @@ else:
         "packing.archive": ("default_folder",),
         "packing.packed": ("is_packed",),
         "reading": ("read_session",),
+        "registry": ("other_readers",),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

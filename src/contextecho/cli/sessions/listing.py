@@ -11,8 +11,10 @@ import click
 
 from contextecho.cli.finding import (
     end_with,
+    others_said,
     say_continued,
     say_copies,
+    say_links,
     say_reading,
     say_strangers,
     say_sub_agents,
@@ -36,7 +38,7 @@ from contextecho.errors import SessionError, UsageError
 from contextecho.moments import local_iso
 
 if TYPE_CHECKING:
-    from contextecho.sessions import FoundSession
+    from contextecho.sessions import FoundSession, Survey
 
 _COLUMNS = ("prompts", "steps", "compactions")
 _USES = ("scan", "trajectory", "compactions")
@@ -66,7 +68,7 @@ def command(
     Those below each PATH, or where clients keep them. Knows the folders of Claude Code,
     Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and OpenHands. Newest is whose last
     turn is; where a file has no times, when it was last written counts. Files that hold no
-    conversation are listed with the reason. What was read is remembered until a file
+    conversation stand last, with the reason. What was read is remembered until a file
     changes.
     """
     from contextecho.sessions import retention_warning, survey
@@ -81,9 +83,10 @@ def command(
     for error in found.unread:
         say_unread(error)
     say_strangers(strangers)
+    say_links(found.links)
     if not sessions:
         end_with(wrong)
-        raise _nothing_found(paths, filters)
+        raise _nothing_found(paths, filters, found)
     shown = sessions[:limit]
     warning = None if paths else retention_warning()
     if as_json:
@@ -150,20 +153,26 @@ def _say_next(sessions: Sequence[FoundSession]) -> None:
             return
 
 
-def _nothing_found(paths: Sequence[Path], filters: Filters) -> UsageError:
+def _nothing_found(paths: Sequence[Path], filters: Filters, found: Survey) -> UsageError:
     from contextecho.sessions import session_roots
 
     where = ", ".join(str(folder) for folder in paths or session_roots())
-    if filters.are_set:
+    if found.sessions:
         return UsageError(
             "no session is what the options ask for", where=where, todo="list with fewer of them"
         )
-    scan = shlex.join(["contextecho", "scan", *map(str, paths)])
     return UsageError(
-        "no sessions found",
+        f"no sessions found{others_said(found.others)}",
         where=where or "no client folder on this machine",
-        todo=f"{scan} says why" if paths else "name a file or a folder, or try contextecho demo",
+        todo=_where_else(paths, found),
     )
+
+
+def _where_else(paths: Sequence[Path], found: Survey) -> str:
+    """What to do where a list is empty."""
+    if paths and found.tried:
+        return f"{shlex.join(['contextecho', 'scan', *map(str, paths)])} says why"
+    return "name a file or another folder, or try contextecho demo"
 
 
 def _row(found: FoundSession) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from contextecho.engine.batches.cutting import cut
 from contextecho.engine.batches.finding import Found, Unsure, find_batch, marker_of
 from contextecho.engine.batches.pace import BatchPace
 from contextecho.engine.batches.tray import Groups, Tray
+from contextecho.engine.deadline import Deadline
 from contextecho.engine.lane import Job
 from contextecho.engine.progress import Elsewhere
 from contextecho.models import BatchService, Failed, FailureKind, Model, Oddity, Result, Standing
@@ -75,6 +76,7 @@ class BatchLane:
         self._terms = service.terms
         self._out: dict[int, _Out] = {}
         self._queue_full = False  # the provider refused a batch because others wait there
+        self._deadline = Deadline(job.limits.deadline)
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -331,9 +333,7 @@ class BatchLane:
             self._job.tally.elsewhere.pop(self._id, None)
 
     def _is_late(self) -> bool:
-        deadline = self._job.limits.deadline
-        if deadline is not None and self._loop.time() >= self._job.began + deadline:
-            self.late = True
+        self.late = self.late or self._deadline.passed(self._loop.time())
         return self.late
 
     def _halted(self) -> bool:
@@ -341,9 +341,8 @@ class BatchLane:
 
     async def _sleep(self, seconds: float) -> None:
         """As long, or until time is up."""
-        deadline = self._job.limits.deadline
-        if deadline is not None:
-            seconds = min(seconds, max(0.0, self._job.began + deadline - self._loop.time()))
+        if self._deadline.moment is not None:
+            seconds = min(seconds, max(0.0, self._deadline.moment - self._loop.time()))
         await asyncio.sleep(seconds)
 
     def _stop(self, why: str) -> None:

@@ -75,13 +75,16 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found below some folders."""
 
-    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
+    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation last
     sub_agents: int  # sessions of sub-agents, which belong to another
     copies: int  # files left out that are others again: kept, converted or copied
     continued: int  # files in which sessions of others begin, read with those
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
     strangers: tuple[SessionError, ...] = ()  # files that look like sessions' and are none
+    links: tuple[str, ...] = ()  # to folders, which were not followed
+    others: int = 0  # files left out: their names are none that sessions have
+    tried: int = 0  # files looked into
 
 
 def session_roots(
@@ -112,24 +115,20 @@ def survey(
     every = list(zip(files, _summaries(files, index, processes, on_reading), strict=True))
     copies = _copies(every, index, named={*map(str, places)})
     kept = [(file, found) for file, found in every if file.path not in copies]
-    refused, strangers = (
-        [
-            SessionError(reason, where=file.path)
-            for file, found in kept
-            if (reason := getattr(found, why)) is not None
-        ]
-        for why in ("refusal", "stranger")
-    )
+    odd = [each for each in kept if each[1].sub_agents or each[1].refusal or each[1].stranger]
     return Survey(
         sessions=_newest_first(kept),
-        sub_agents=sum(found.sub_agents for _, found in kept),
+        sub_agents=sum(found.sub_agents for _, found in odd),
         copies=sum(found.holds_any for file, found in every if file.path in copies),
         continued=walked.continued,
-        unread=(*walked.unread, *refused),
+        unread=(*walked.unread, *_errors((file, found.refusal) for file, found in odd)),
         sub_agent_files=tuple(
-            Path(file.path) for file, found in kept if found.sub_agents and not found.sessions
+            Path(file.path) for file, found in odd if found.sub_agents and not found.sessions
         ),
-        strangers=tuple(strangers),
+        strangers=_errors((file, found.stranger) for file, found in odd),
+        links=tuple(walked.links),
+        others=walked.others,
+        tried=len(files),
     )
 
 
@@ -210,11 +209,13 @@ def _summaries(
     if unknown:
         from contextecho.processes import spread
         from contextecho.sessions.finding.summarising import summarise
+        from contextecho.sessions.registry import other_readers
 
         sizes = [files[n].mark.bytes for n in unknown]
         on_reading(len(unknown), sum(sizes))
         paths = [Path(files[n].path) for n in unknown]
-        new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
+        made = spread(summarise, paths, sizes, processes=processes, load=other_readers)
+        new = dict(zip(unknown, made, strict=True))
         index.keep(
             {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
             (file.path for file in files),
@@ -252,21 +253,37 @@ def _kept_rows(every: Sequence[tuple[Candidate, Summaries]]) -> set[str]:
     return {path for path, sessions in kept if there.issuperset(sessions)}
 
 
+def _errors(said: Iterable[tuple[Candidate, str | None]]) -> tuple[SessionError, ...]:
+    """Of the files with a reason, an error each."""
+    return tuple(
+        SessionError(reason, where=file.path) for file, reason in said if reason is not None
+    )
+
+
 def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
-    """The sessions of the files, those used last first; those used at once as they were met."""
-    sessions = [
-        FoundSession(
-            file=file.path,
-            bytes=file.mark.bytes
-            if summary.bytes is None and summary.member is None
-            else summary.bytes,
-            modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
-            summary=summary,
-        )
-        for file, found in files
-        for summary in found.sessions
-    ]
-    return tuple(sorted(sessions, key=attrgetter("last_used"), reverse=True))
+    """The sessions of the files, those used last first; what holds none is behind them all.
+
+    Of those used at once the one written last comes first, then the one that was met first.
+    """
+    whole: list[FoundSession] = []
+    broken: list[FoundSession] = []
+    for file, found in files:
+        for summary in found.sessions:
+            (whole if summary.error is None else broken).append(_found(file, summary))
+    for sessions in (whole, broken):
+        sessions.sort(key=attrgetter("modified"), reverse=True)
+        sessions.sort(key=attrgetter("last_used"), reverse=True)
+    return (*whole, *broken)
+
+
+def _found(file: Candidate, summary: Summary) -> FoundSession:
+    is_all = summary.bytes is None and summary.member is None
+    return FoundSession(
+        file=file.path,
+        bytes=file.mark.bytes if is_all else summary.bytes,
+        modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
+        summary=summary,
+    )
 
 
 def _retention_days(root: Path) -> int | None:

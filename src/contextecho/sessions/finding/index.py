@@ -82,6 +82,8 @@ class Index:
 
     def _key(self, path: str) -> bytes:
         """The absolute path, whatever the folder in which it was named."""
+        if path.startswith(os.sep):
+            return os.fsencode(path)
         above, slash, name = path.rpartition(os.sep)
         folder = above + slash
         if folder not in self._folders:
