@@ -103,7 +103,6 @@ class AnthropicBatches:
                 item = _ITEM % (request.key.encode(), self._model.body(request))
                 file.write(b"," * (number > 0) + item)
             file.write(b"]}")
-            file.seek(0)
             batch = await self._desk.post(_Batch, file, *_AT)
         return batch if isinstance(batch, Failed) else _standing(batch)
 

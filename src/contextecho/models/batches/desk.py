@@ -7,6 +7,7 @@ of megabytes: it bounds every wait for the server, not the whole call.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from typing import BinaryIO, TypeVar
 from urllib.parse import quote, urlencode
@@ -47,13 +48,14 @@ class Desk:
 
     async def post(self, form: type[T], data: bytes | BinaryIO, *parts: str) -> T | Failed:
         """Post JSON; gives the answer."""
-        return await self._call(form, "POST", self._url(*parts), data)
+        sent = data if isinstance(data, bytes) else _lent(data)
+        return await self._call(form, "POST", self._url(*parts), sent)
 
     async def upload(self, form: type[T], file: BinaryIO, name: str, *parts: str) -> T | Failed:
         """Upload a file for a batch; gives the answer."""
         with aiohttp.MultipartWriter("form-data") as parcel:
             parcel.append("batch").set_content_disposition("form-data", name="purpose")
-            lines = parcel.append(file, {"content-type": "application/jsonl"})
+            lines = parcel.append(_lent(file), {"content-type": "application/jsonl"})
             lines.set_content_disposition("form-data", name="file", filename=name)
             kind = {"content-type": parcel.content_type}
             return await self._call(form, "POST", self._url(*parts), parcel, kind)
@@ -83,6 +85,13 @@ class Desk:
             return json_reader(form)(said.body)
         except (msgspec.MsgspecError, ValueError):
             return foreign_answer(said.body, "what its batch API documents", said.seconds)
+
+
+def _lent(file: BinaryIO) -> BinaryIO:
+    """A file from its beginning, for the HTTP client, which closes it when it likes to."""
+    file.flush()
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
+    return os.fdopen(os.dup(file.fileno()), "rb")
 
 
 def as_failure(refusal: Refusal) -> Failed:

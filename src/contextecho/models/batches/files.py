@@ -65,7 +65,6 @@ class BatchFiles:
         with TemporaryFile() as file:
             for request in requests:
                 file.write(self._item % (request.key.encode(), self._model.body(request)))
-            file.seek(0)
             told = await self._desk.upload(_File, file, f"{marker}.jsonl", "files")
         return told if isinstance(told, Failed) else told.id
 
