@@ -39,17 +39,21 @@ from contextecho.engine import (
     Limits,
     Progress,
     Purse,
+    collect_in_batches,
     run_in_loop,
 )
 from contextecho.engine import collect as collect_plan
 from contextecho.errors import ProviderError, UsageError
 from contextecho.models import (
+    BatchService,
     Model,
     answers_here,
     asking_notes,
+    batch_providers,
     check_target,
     context_limit,
     find_provider,
+    open_batches,
     open_local_counter,
     open_model,
     same_model,
@@ -194,12 +198,19 @@ def prepare(
     judge_reach: Reach | None = None,
     allow_self_judging: bool = False,
     models: Mapping[str, Model] | None = None,
+    batch: bool = False,
+    wait: bool = True,
 ) -> Iterator[Prepared]:
     """Open all that `plan` needs, and refuse what needs no call to be refused. Sends nothing.
 
     `budget` ("5usd", "2Mtok") covers targets and judge. `reach` is for the targets,
     `judge_reach` for the judge (default: `reach` when it is of the same provider); `models`
     are open models of your own, by the name of the target or judge that each stands for.
+
+    With `batch`, targets are asked through their providers' batch APIs, and the judge live once
+    all has come back; without `wait`, what is not back yet is left with the provider, and the
+    same call goes on another time.
+
     Raises `UsageError` (also for a judge that is one of the targets) and `ProviderError`
     without a key.
     """
@@ -214,7 +225,15 @@ def prepare(
         if judge is not None and reader is None:
             its_reach = judge_reach or _reach_of(judge, plan, reach)
             reader = _open(judge, plan, its_reach, recordings)
-        yield Prepared(plan, opened, reader, purse, allow_self_judging=allow_self_judging)
+        yield Prepared(
+            plan,
+            opened,
+            reader,
+            purse,
+            allow_self_judging=allow_self_judging,
+            services=_services(opened) if batch else None,
+            wait=wait,
+        )
 
 
 class Prepared:
@@ -228,13 +247,20 @@ class Prepared:
         purse: Purse | None,
         *,
         allow_self_judging: bool,
+        services: Mapping[str, BatchService] | None,
+        wait: bool,
     ) -> None:
-        """`models` has one for each target of the plan; `purse` pays for all of it."""
+        """`models` has one for each target of the plan; `purse` pays for all of it.
+
+        With `services`, one for each target as well, they are asked in batches.
+        """
         self._plan = plan
         self._models = models
         self._judge = judge
         self._purse = purse
         self._allow_self_judging = allow_self_judging
+        self._services = services
+        self._wait = wait
 
     def collect(
         self,
@@ -254,7 +280,11 @@ class Prepared:
     async def _work(
         self, store: Store, info: RunInfo, **how: Any
     ) -> tuple[Collection, scoring.Judging | None]:
-        collection = await collect_plan(self._plan, store, info, self._models, **how)
+        what = (self._plan, store, info, self._models)
+        if self._services is None:
+            collection = await collect_plan(*what, **how)
+        else:
+            collection = await collect_in_batches(*what, self._services, wait=self._wait, **how)
         if self._judge is None or collection.reason is not None:
             return collection, None
         judging = await scoring.judge_run(
@@ -332,6 +362,30 @@ def _open(target: str, plan: Plan, reach: Reach, recordings: ExitStack) -> Model
         headers=reach.headers,
         timeout=reach.timeout,
     )
+
+
+def refuse_without_batches(targets: Sequence[str]) -> None:
+    """Targets whose provider has no batch API cannot be asked in batches. Raises `UsageError`."""
+    if without := [target for target in targets if find_provider(target).batch is None]:
+        raise _without_batches(without)
+
+
+def _without_batches(targets: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"{', '.join(targets)} cannot be asked in batches",
+        where="--batch",
+        todo=f"these providers can: {', '.join(batch_providers())}; ask the others without it",
+    )
+
+
+def _services(models: Mapping[str, Model]) -> dict[str, BatchService]:
+    """The batch API of each target. Raises `UsageError`, also for a replay and own models."""
+    found = {
+        target: service for target, model in models.items() if (service := open_batches(model))
+    }
+    if without := [target for target in models if target not in found]:
+        raise _without_batches(without)
+    return found
 
 
 def _reach_of(judge: str | None, plan: Plan, reach: Reach) -> Reach:

@@ -10,7 +10,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 def _plural_of(noun: str) -> str:
     """The regular plural of a noun, or of a phrase that ends in one."""
-    if noun.endswith(("x", "s")):
+    if noun.endswith(("x", "s", "ch")):
         return f"{noun}es"
     if noun.endswith("y") and not noun.endswith(("ay", "ey", "oy", "uy")):
         return f"{noun[:-1]}ies"

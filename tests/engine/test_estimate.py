@@ -110,3 +110,21 @@ def test_one_position_takes_the_probes_for_clusters_and_no_probe_detects_nothing
     estimate = estimate_plan(silent, judge="openai/two")
     assert estimate.detectable_gap is None
     assert estimate.targets[1].requests == 0
+
+
+def test_in_batches_half_the_price_and_no_word_of_a_cache():
+    """600 replies on prefixes of 7.5k tokens at $3 (written: $3.75) and $15, all at half."""
+    target = "anthropic/claude-sonnet-4-6"
+    plan = with_prefixes_of(make_plan(targets=(target,), positions=12, probes=25), 7_500)
+    live, batched = estimate_plan(plan).targets[0], estimate_plan(plan, batch=True).targets[0]
+    assert (batched.batched, batched.cached_tokens, batched.seconds) == (True, 0, 86_400)
+    assert (batched.requests, batched.input_tokens) == (live.requests, live.input_tokens)
+    assert live.dollars is not None
+    assert live.dollars_uncached is not None
+    assert batched.dollars is not None
+    assert batched.dollars.low == pytest.approx(live.dollars.low / 2)
+    assert batched.dollars.expected == pytest.approx(live.dollars_uncached.expected / 2)
+    output = batched.output_tokens.high * 15e-6
+    assert batched.dollars.high == pytest.approx((batched.input_tokens * 3.75e-6 + output) / 2)
+    judge = estimate_plan(plan, judge=target, batch=True).targets[1]
+    assert not judge.batched  # judges are asked live

@@ -120,7 +120,7 @@ class FakeProvider:
         self._always = always
         self._raw = raw
         self._headers = dict(headers or {})
-        self._text = text
+        self.text = text
         self._latency = latency
         self._late = late
         self._retry_after = retry_after
@@ -150,6 +150,7 @@ class FakeProvider:
         app.router.add_post("/v1/messages", self._messages)
         app.router.add_get("/log", self._log)
         app.router.add_get("/stats", self._stats)
+        self.add_routes(app)
         self._runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True
         )
@@ -162,6 +163,9 @@ class FakeProvider:
 
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
+
+    def add_routes(self, app: web.Application) -> None:
+        """For a provider that offers more."""
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -183,10 +187,10 @@ class FakeProvider:
         return web.json_response({"bodies": self.bodies, "broken_rules": self.broken_rules})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        return await self._serve(request, openai_faults, _completion)
+        return await self._serve(request, openai_faults, completion)
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
-        return await self._serve(request, anthropic_faults, _message)
+        return await self._serve(request, anthropic_faults, message)
 
     async def _serve(
         self,
@@ -208,7 +212,7 @@ class FakeProvider:
                 broken = rules(body)
                 self.broken_rules += broken
                 if broken:
-                    return self._error(Fault.BAD_REQUEST, "; ".join(broken))
+                    return self.error(Fault.BAD_REQUEST, "; ".join(broken))
             if self._latency:
                 await asyncio.sleep(self._latency)
             fault = next(self._faults, self._always)
@@ -235,7 +239,7 @@ class FakeProvider:
             return web.Response(status=status, body=data, content_type="application/json")
         if fault in _STATUS:
             key = request.headers.get("authorization") or request.headers.get("x-api-key") or ""
-            return self._error(fault, f"no: {key.removeprefix('Bearer ')}")
+            return self.error(fault, f"no: {key.removeprefix('Bearer ')}")
         if fault is Fault.REDIRECT:
             return web.Response(status=302, headers={"location": NOWHERE})
         if fault is Fault.HTML:
@@ -253,9 +257,9 @@ class FakeProvider:
         while self.answered >= self.most_answers:
             await asyncio.sleep(0.005)
         if fault is Fault.RESET:
-            return self._abort(request)
-        text = self._text if isinstance(self._text, str) else self._text(body)
-        reply = json.dumps(answer(body, text, fault, self._bill(body, text))).encode()
+            return self.abort(request)
+        text = self.say(body)
+        reply = json.dumps(answer(body, text, fault, self.bill(body, text))).encode()
         if request.transport is None:  # nobody waits for it any more
             return web.Response()
         match fault:
@@ -273,7 +277,11 @@ class FakeProvider:
                 return _twice(request, reply)
         return _ok(reply)
 
-    def _error(self, fault: Fault, message: str) -> web.Response:
+    def say(self, body: dict[str, Any]) -> str:
+        """The text with which a body is answered."""
+        return self.text if isinstance(self.text, str) else self.text(body)
+
+    def error(self, fault: Fault, message: str) -> web.Response:
         status, code = _STATUS[fault]
         headers = {"retry-after": self._retry_after} if status in (429, 529) else {}
         error = {"message": message, "type": code, "code": code}
@@ -283,15 +291,15 @@ class FakeProvider:
         response = web.StreamResponse(headers={"content-length": "1000"})
         await response.prepare(request)
         await response.write(b'{"choices": [')
-        self._abort(request)
+        self.abort(request)
         return response
 
-    def _abort(self, request: web.Request) -> web.Response:
+    def abort(self, request: web.Request) -> web.Response:
         if request.transport is not None:
             request.transport.abort()
         return web.Response()
 
-    def _bill(self, body: dict[str, Any], text: str) -> tuple[int, int, int]:
+    def bill(self, body: dict[str, Any], text: str) -> tuple[int, int, int]:
         """Input, cached and output tokens; what stands before the last message is the prefix."""
         *prefix, last = body["messages"]
         before = json.dumps([body.get("system"), prefix]).encode()
@@ -334,7 +342,7 @@ def _twice(request: web.Request, body: bytes) -> web.Response:
     return web.Response()
 
 
-def _completion(
+def completion(
     body: dict[str, Any], text: str, fault: Fault | None, bill: tuple[int, int, int]
 ) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
@@ -364,7 +372,7 @@ def _completion(
     }
 
 
-def _message(
+def message(
     body: dict[str, Any], text: str, fault: Fault | None, bill: tuple[int, int, int]
 ) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": text}]

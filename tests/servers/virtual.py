@@ -84,5 +84,5 @@ def simulated_model(
     model = open_model(target, base_url="http://127.0.0.1:9/v1", **settings)
     assert isinstance(model, WireModel)
     anthropic = target.startswith("anthropic/")
-    model._endpoint = _NoSocket(simulator, refuse, anthropic=anthropic)  # type: ignore[assignment]
+    model.endpoint = _NoSocket(simulator, refuse, anthropic=anthropic)  # type: ignore[assignment]
     return model

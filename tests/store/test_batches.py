@@ -90,3 +90,43 @@ def test_a_batch_that_cannot_be_written_whole_is_not_written(
         store.batches.open("no such run", "openai", [request])
     assert (count(place, "batch"), count(place, "attempt"), count(place, "request")) == (0, 0, 0)
     assert store.batches.open(run.id, "openai", [request]).items[0].key == request.key
+
+
+def test_settling_tells_what_is_new(store: Store, run: RunInfo, plan: Plan):
+    one, two = (plan.request(cell) for cell in plan.cells[:2])
+    batch = store.batches.open(run.id, "openai", [one, two])
+    assert store.batches.settle(batch.id, {one.key: answer()}) == {one.key}
+    assert store.batches.settle(batch.id, {one.key: answer(), two.key: answer()}) == {two.key}
+    assert store.batches.settle(batch.id, {one.key: answer()}) == frozenset()
+
+
+def test_it_tells_whom_it_is_for(store: Store, run: RunInfo, plan: Plan):
+    batch = store.batches.open(run.id, "openai", [plan.request(cell) for cell in plan.cells[:2]])
+    assert store.batches.target(batch.id) == plan.cells[0].target
+    empty = store.batches.open(run.id, "mistral", [])
+    with pytest.raises(DataError, match="has no request"):
+        store.batches.target(empty.id)
+
+
+def test_which_batches_are_out_and_which_names_are_known(store: Store, run: RunInfo, plan: Plan):
+    one, two = (
+        store.batches.open(run.id, "openai", [plan.request(cell)]) for cell in plan.cells[:2]
+    )
+    assert store.batches.out(run.id) == 2
+    store.batches.submitted(one.id, "batch_abc")
+    store.batches.end(two.id)
+    assert store.batches.out(run.id) == 1
+    assert store.batches.knows("openai", "batch_abc")
+    assert not store.batches.knows("mistral", "batch_abc")
+    assert not store.batches.knows("openai", "batch_xyz")
+
+
+def test_the_ledger_tells_calls_from_batches(store: Store, run: RunInfo, plan: Plan):
+    one, two = (plan.request(cell) for cell in plan.cells[:2])
+    store.settle(store.open_attempt(run.id, one), answer())
+    batch = store.batches.open(run.id, "openai", [two])
+    store.batches.settle(batch.id, {two.key: answer()})
+    spend = store.spend(run.id)
+    (target,) = spend.by_target
+    assert (spend.by_target[target].attempts, spend.by_target[target].input) == (2, 200)
+    assert (spend.batched[target].attempts, spend.batched[target].input) == (1, 100)

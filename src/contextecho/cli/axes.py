@@ -58,6 +58,8 @@ _OPTIONS = (
     click.option("--placement", type=PLACEMENT, help="Of the anchor."),
     click.option("--system", "system_file", type=click.Path(path_type=Path),
                  help="The deployer's own system prompt, for all arms."),
+    click.option("--batch", is_flag=True,
+                 help="Ask through the providers' batch APIs: later, at half the price."),
     store_option,
 )  # fmt: skip
 

@@ -37,9 +37,11 @@ _SNAPSHOT_OPTIONS = {
 @click.pass_context
 def command(context: click.Context, /, session: str, as_json: bool, **choices: Any) -> None:
     """Say what probing SESSION (a path, or `latest`) would ask, cost and be able to detect."""
-    from contextecho.api import refuse_self_judging
+    from contextecho.api import refuse_self_judging, refuse_without_batches
 
     plan = plan_from(session, choices)
+    if choices["batch"]:
+        refuse_without_batches(plan.targets)
     refuse_self_judging(plan, judge_from(choices), allowed=choices["allow_self_judging"])
     estimate = estimate_from(plan, choices)
     if as_json:
@@ -91,7 +93,7 @@ def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
 
     judge = judge_from(choices)
     with find_store(choices["store"]) or nullcontext() as store:
-        return estimate_plan(plan, judge=judge, store=store)
+        return estimate_plan(plan, judge=judge, store=store, batch=choices["batch"])
 
 
 def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> Iterator[str]:
@@ -122,10 +124,16 @@ def _lines(plan: Plan, estimate: Estimate, seconds: float | None) -> Iterator[st
     )
     for target in estimate.targets:
         yield from _target(target)
-    yield f"  time       about {_duration(estimate.seconds if seconds is None else seconds)}"
+    yield f"  time       {_time(estimate, seconds)}"
     yield f"  detects    {_detects(plan, estimate)}"
     yield f"  tokens by  {estimate.token_counter}"
     yield from (f"  note       {note}" for note in plan.notes)
+
+
+def _time(estimate: Estimate, seconds: float | None) -> str:
+    took = _duration(estimate.seconds if seconds is None else seconds)
+    batched = any(target.batched and target.requests for target in estimate.targets)
+    return f"up to {took}, often far less: batches" if batched else f"about {took}"
 
 
 def _asked(plan: Plan) -> str:
@@ -158,10 +166,8 @@ def _target(target: TargetEstimate) -> Iterator[str]:
         f"  {role} {target.target}: {counted(target.requests, 'request')}"
         f" on {counted(target.prefixes, 'prefix')}"
     )
-    yield (
-        f"             {target.input_tokens:,} tokens in"
-        f" ({target.cached_tokens:,} from the prefix cache)"
-    )
+    cached = f" ({target.cached_tokens:,} from the prefix cache)" * (not target.batched)
+    yield f"             {target.input_tokens:,} tokens in{cached}"
     yield f"             {_tokens(target.output_tokens)} tokens out"
     yield f"             {_money(target)}"
 
@@ -178,6 +184,8 @@ def _money(target: TargetEstimate) -> str:
     cost = (
         f"${target.dollars.low:.2f}-{target.dollars.high:.2f}, about ${target.dollars.expected:.2f}"
     )
+    if target.batched:
+        return f"{cost}, in batches (how much of it a cache serves is not known)"
     if target.dollars == target.dollars_uncached:
         counted_in_full = " (no cached price known: cached tokens are counted in full)"
         return cost + counted_in_full * bool(target.cached_tokens)

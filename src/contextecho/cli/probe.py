@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.axes import axes, judge_from, plan_from
+from contextecho.cli.axes import axes, judge_from, plan_from, words_given
 from contextecho.cli.finding import find_analysis
 from contextecho.cli.options import StorePlace, store_words
 from contextecho.cli.plan import estimate_from, lines
 from contextecho.cli.printing import print_json, say, say_next
+from contextecho.counting import counted
 from contextecho.defaults import ATTEMPTS, TIMEOUT
 from contextecho.errors import BudgetError, IncompleteError, ProviderError, UsageError
 
@@ -34,6 +35,7 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 @axes
 @click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
 @click.option("--deadline", metavar="2h|MOMENT", help="End by then, e.g. 2026-12-01T06:00.")
+@click.option("--no-wait", is_flag=True, help="With --batch: hand in, and do not wait.")
 @click.option("--base-url", help="Address of an OpenAI- or Anthropic-compatible server.")
 @click.option("--key-env", metavar="NAME", help="Variable that holds the targets' key.")
 @click.option("--header", "headers", multiple=True, metavar="NAME: VALUE", help="Extra header.")
@@ -59,7 +61,8 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before spending.")
 @click.option("--quiet", "-q", is_flag=True, help="No plan, no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON.")
-def command(session: str, **choices: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
     from contextecho.api import prepare
     from contextecho.engine import Limits, open_progress, parse_deadline
@@ -73,6 +76,10 @@ def command(session: str, **choices: Any) -> None:
     target_reach, judge_reach = _reaches(choices)
     if choices["output"] is not None:
         refuse_unwritable(choices["output"])
+    if choices["no_wait"] and not choices["batch"]:
+        raise UsageError("nothing would be left to wait for", where="--no-wait", todo="add --batch")
+    if choices["batch"] and choices["replay"] is not None:
+        raise UsageError("a replay asks nobody", where="--batch", todo="leave --batch out")
     plan = plan_from(session, choices)
     terms = {
         "judge": judge_from(choices),
@@ -80,6 +87,8 @@ def command(session: str, **choices: Any) -> None:
         "reach": target_reach,
         "judge_reach": judge_reach,
         "allow_self_judging": choices["allow_self_judging"],
+        "batch": choices["batch"],
+        "wait": not choices["no_wait"],
     }
     with prepare(plan, **terms) as prepared:
         estimate = estimate_from(plan, choices)
@@ -91,6 +100,9 @@ def command(session: str, **choices: Any) -> None:
             progress=open_progress(quiet=choices["quiet"]),
             limits=limits,
         )
+    if run.collection.reason == "batches" and not run.collection.stopped_targets:
+        _leave(run, context)
+        return
     _show(run, choices["output"], as_json=choices["as_json"])
     _end(run, reported=choices["output"] is not None, judge_named=terms["judge"] is not None)
 
@@ -140,6 +152,15 @@ def _header(text: str) -> tuple[str, str]:
     if not colon or not name.strip():
         raise UsageError(f"not a header: {name!r}", where="--header", todo="write NAME: VALUE")
     return name.strip(), value.strip()
+
+
+def _leave(run: Run, context: click.Context) -> None:
+    """Say what was handed in, and that the same command goes on."""
+    say(f"{_state(run)}; {counted(run.collection.batches, 'batch')} with the provider")
+    if context.params["headers"]:  # they may hold a key
+        say("Next: the same command")
+    else:
+        say_next("probe", *words_given(context))
 
 
 def _show(run: Run, output: Path | None, *, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextecho.engine.asking import Collection, Reason, Work, ask_requests, run_in_loop
+from contextecho.engine.batches import DEFAULT_PACE, BatchPace, collect_in_batches
 from contextecho.engine.budget import Budget, Purse
 from contextecho.engine.collect import collect
 from contextecho.engine.deadline import parse_deadline
@@ -12,6 +13,8 @@ from contextecho.engine.progress import Progress, Tally, open_progress
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "DEFAULT_PACE",
+    "BatchPace",
     "Budget",
     "Collection",
     "Estimate",
@@ -25,6 +28,7 @@ __all__ = [
     "Work",
     "ask_requests",
     "collect",
+    "collect_in_batches",
     "estimate_plan",
     "open_progress",
     "parse_deadline",

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -36,6 +36,7 @@ class Reason(StrEnum):
 
     BUDGET = "budget"
     DEADLINE = "deadline"
+    BATCHES = "batches"  # what is left is with the provider
     STOPPED = "stopped"  # every target with work left was given up
 
 
@@ -51,6 +52,7 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     spend: Spend  # of the whole run, earlier invocations included
     dollars: float | None  # what `spend` costs; None where a price is not known
     reason: Reason | None  # None: everything was asked
+    batches: int = 0  # that are with their provider still
 
     @property
     def complete(self) -> bool:
@@ -84,37 +86,78 @@ async def ask_requests(
     it is in dollars and a price is not known, or when another process collects this run.
     A target that fails stops alone and is named in the result.
     """
-    progress = progress or Quiet()
-    tally = Tally(total=total, doing=doing)
-    job = Job(
-        store=store,
-        run_id=run_id,
-        limits=limits,
-        purse=purse,
-        tally=tally,
-        progress=progress,
+    async with open_job(
+        store,
+        run_id,
+        Tally(total=total, doing=doing),
         on_reply=on_reply,
-    )
+        purse=purse,
+        progress=progress,
+        limits=limits,
+    ) as job:
+        lanes = {target: Lane(models[target], groups, job) for target, groups in work.items()}
+        await together([lane.run() for lane in lanes.values()])
+    return conclude(job, lanes, models)
+
+
+@asynccontextmanager
+async def open_job(
+    store: Store,
+    run_id: str,
+    tally: Tally,
+    *,
+    on_reply: OnReply | None = None,
+    purse: Purse | None = None,
+    progress: Progress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> AsyncIterator[Job]:
+    """Hold a run and show how its collection goes, until the block is left."""
+    progress = progress or Quiet()
     ticker = asyncio.create_task(_tick(progress, tally))
     try:
         with store.collecting(run_id):
-            lanes = {target: Lane(models[target], groups, job) for target, groups in work.items()}
-            await _together([lane.run() for lane in lanes.values()])
+            yield Job(
+                store=store,
+                run_id=run_id,
+                limits=limits,
+                purse=purse,
+                tally=tally,
+                progress=progress,
+                on_reply=on_reply,
+            )
     finally:
         ticker.cancel()
         tally.ended = True
         progress.close(tally)
-    spend = store.spend(run_id)
+
+
+class Ended(Protocol):
+    """A lane that has ended, as its collection sees it."""
+
+    stopped: str | None  # why its target was given up
+    over_budget: bool
+    late: bool
+
+    @property
+    def batches_out(self) -> int:
+        """Batches that its provider has still."""
+        ...
+
+
+def conclude(job: Job, lanes: Mapping[str, Ended], models: Mapping[str, Model]) -> Collection:
+    """What a job did, now that its lanes have ended."""
+    tally, spend = job.tally, job.store.spend(job.run_id)
     return Collection(
-        total=total,
+        total=tally.total,
         done=tally.done,
         reused=tally.reused,
         failed=tally.failed,
-        missing=total - tally.closed,
+        missing=tally.total - tally.closed,
         stopped_targets={t: lane.stopped for t, lane in lanes.items() if lane.stopped},
         spend=spend,
         dollars=price_spend(spend, models),
-        reason=_reason(lanes.values()) if tally.closed < total else None,
+        reason=_reason(lanes.values()) if tally.closed < tally.total else None,
+        batches=sum(lane.batches_out for lane in lanes.values()),
     )
 
 
@@ -138,7 +181,7 @@ def run_in_loop(work: Coroutine[Any, Any, T], models: Iterable[Model]) -> T:
         gc.unfreeze()
 
 
-async def _together(coroutines: list[Coroutine[Any, Any, None]]) -> None:
+async def together(coroutines: list[Coroutine[Any, Any, None]]) -> None:
     """Run all; the first error stops the others and is raised as it is."""
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
@@ -155,9 +198,11 @@ async def _tick(progress: Progress, tally: Tally) -> None:
         progress.show(tally)
 
 
-def _reason(lanes: Iterable[Lane]) -> Reason:
+def _reason(lanes: Iterable[Ended]) -> Reason:
     if any(lane.over_budget for lane in lanes):
         return Reason.BUDGET
     if any(lane.late for lane in lanes):
         return Reason.DEADLINE
+    if any(lane.batches_out and not lane.stopped for lane in lanes):
+        return Reason.BATCHES
     return Reason.STOPPED

@@ -77,12 +77,23 @@ def _unit(form: re.Match[str]) -> Unit | None:
     return _UNITS.get(form["unit"])
 
 
+def too_small(budget: Budget, worst: float) -> BudgetError:
+    """The error of a budget that does not allow the first call."""
+    return BudgetError(
+        f"{budget} is too little for the first call, which may take up to"
+        f" {worst:.4g} {budget.unit}",
+        where="--budget",
+        todo="raise it; nothing was sent",
+    )
+
+
 class Tariff:
     """What calls to one target count against a budget."""
 
-    def __init__(self, model: Model, unit: Unit) -> None:
-        """Raises `UsageError` when dollars are to be counted and the price is not known."""
+    def __init__(self, model: Model, unit: Unit, share: float = 1.0) -> None:
+        """`share` of the list price is charged. Raises `UsageError` for an unknown price."""
         self._unit = unit
+        self._share = share
         self._price = None if model.free else find_price(model.id)
         if unit is Unit.DOLLARS and not model.free and self._price is None:
             raise UsageError(
@@ -135,7 +146,8 @@ class Tariff:
 
     def _count(self, usage: Usage) -> float | None:
         if self._unit is Unit.DOLLARS:
-            return 0.0 if self._price is None else self._price.cost(usage)
+            dollars = 0.0 if self._price is None else self._price.cost(usage)
+            return None if dollars is None else dollars * self._share
         if usage.input is None or usage.output is None:
             return None
         return usage.input + usage.output

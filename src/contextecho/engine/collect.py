@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from contextecho.contexts import Request
+from contextecho.counting import counted
 from contextecho.engine.asking import Collection, Work, ask_requests
 from contextecho.engine.budget import Purse
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress
+from contextecho.errors import UsageError
 from contextecho.models import Model
 from contextecho.store import RunInfo, Store
 from contextecho.studies import Plan
@@ -31,8 +33,15 @@ async def collect(
 ) -> Collection:
     """Ask every cell of `plan` that `store` has no settled reply for, as part of `run`.
 
-    `models` has one open model for each target of the plan. Raises as `ask_requests` does.
+    `models` has one open model for each target of the plan. Raises as `ask_requests` does,
+    and `UsageError` when batches of the run are out: it would be paid for twice.
     """
+    if out := store.batches.out(run.id):
+        raise UsageError(
+            f"run {run.id} has {counted(out, 'batch')} with its provider",
+            where=store.where,
+            todo="the same command with --batch collects what they bring",
+        )
     return await ask_requests(
         plan_work(plan),
         store,
@@ -47,9 +56,10 @@ async def collect(
 
 def plan_work(plan: Plan) -> Work:
     """The requests of a plan, made one by one as they are asked."""
-    return {target: _requests(plan, target) for target in plan.targets}
+    return {target: plan_groups(plan, target) for target in plan.targets}
 
 
-def _requests(plan: Plan, target: str) -> Iterator[Iterator[Request]]:
+def plan_groups(plan: Plan, target: str) -> Iterator[Iterator[Request]]:
+    """The requests of a plan to one target, prefix by prefix."""
     for _, cells in plan.by_prefix(target):
         yield map(plan.request, cells)

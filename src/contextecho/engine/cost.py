@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from contextecho.models import Model, Price, Usage, answers_here, find_price
-from contextecho.store import Spend
+from contextecho.models import Model, Price, Usage, answers_here, find_price, find_provider
+from contextecho.store import Ledger, Spend
 
 
 def price_spend(spend: Spend, models: Mapping[str, Model]) -> float | None:
@@ -24,15 +24,31 @@ def price_spend(spend: Spend, models: Mapping[str, Model]) -> float | None:
         price = find_price(target)
         if price is None or ledger.unreported or _beyond(price, ledger.longest):
             return None
-        usage = Usage(
-            input=ledger.input,
-            cached=ledger.cached,
-            cache_write=ledger.cache_write,
-            output=ledger.output,
-        )
         # `up_to` bounds one call; the sum of many may be longer.
-        dollars += msgspec.structs.replace(price, up_to=None).cost(usage) or 0.0
+        price = msgspec.structs.replace(price, up_to=None)
+        dollars += _cost(price, ledger)
+        if target in spend.batched:
+            share = batch_share(target)
+            if share is None:
+                return None
+            dollars -= (1.0 - share) * _cost(price, spend.batched[target])
     return dollars
+
+
+def batch_share(target: str) -> float | None:
+    """What a token costs in a batch, as a share of its list price; None: it takes no batches."""
+    terms = find_provider(target).batch
+    return None if terms is None else terms.price
+
+
+def _cost(price: Price, ledger: Ledger) -> float:
+    usage = Usage(
+        input=ledger.input,
+        cached=ledger.cached,
+        cache_write=ledger.cache_write,
+        output=ledger.output,
+    )
+    return price.cost(usage) or 0.0
 
 
 def _beyond(price: Price, tokens: int) -> bool:

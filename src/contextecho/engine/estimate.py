@@ -16,7 +16,7 @@ import msgspec
 from contextecho import stats  # by the door: its scipy is loaded only for the detectable gap
 from contextecho.contexts import EstimateCounter
 from contextecho.engine.pace import DEFAULT_LIMITS
-from contextecho.models import Price, Usage, answers_here, find_price
+from contextecho.models import Price, Usage, answers_here, find_price, find_provider
 from contextecho.stimuli import StimulusKind
 from contextecho.store import Store
 from contextecho.studies import Cell, Plan
@@ -61,7 +61,8 @@ class TargetEstimate(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: Range
     dollars: Range | None  # None: the price is not known
     dollars_uncached: Range | None  # the same without prefix caching
-    seconds: float
+    seconds: float  # in a batch, after which it expires
+    batched: bool = False  # asked through the provider's batch API
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,16 +94,21 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return asking + sum(t.seconds for t in self.targets if t.judges)
 
 
-def estimate_plan(plan: Plan, *, judge: str | None = None, store: Store | None = None) -> Estimate:
+def estimate_plan(
+    plan: Plan, *, judge: str | None = None, store: Store | None = None, batch: bool = False
+) -> Estimate:
     """Estimate what collecting `plan` would take, and judging it by `judge`.
 
-    With `store`, replies that are there already are not counted as work.
+    With `store`, replies that are there already are not counted as work; with `batch`, targets
+    are asked through their providers' batch APIs.
     """
     groups = list(_groups(plan, store))
     targets = [
         _estimate_target(plan, target, [g for g in groups if g.target == target])
         for target in plan.targets
     ]
+    if batch:
+        targets = [_in_batches(target) for target in targets]
     if judge is not None:
         targets.append(_estimate_judge(judge, sum(group.judged for group in groups)))
     positions, pairs, gap = _detectable_gap(plan)
@@ -209,6 +215,30 @@ def _target_estimate(
         dollars=_dollars(target, cached, output),
         dollars_uncached=_dollars(target, uncached, output),
         seconds=_seconds(target, requests, input_tokens - cached_tokens, output.expected),
+    )
+
+
+def _in_batches(target: TargetEstimate) -> TargetEstimate:
+    """The same calls in batches, where nobody knows what a cache will serve.
+
+    From all that a cache can serve, over none of it, to every call writing its prefix anew.
+    """
+    terms = find_provider(target.target).batch
+    if terms is None:
+        return target
+    written = Usage(input=target.input_tokens, cache_write=target.input_tokens)
+    worst = _dollars(target.target, written, target.output_tokens)
+    dollars = None
+    if target.dollars is not None and target.dollars_uncached is not None and worst is not None:
+        span = target.dollars.low, target.dollars_uncached.expected, worst.high
+        dollars = Range(*(terms.price * value for value in span))
+    return msgspec.structs.replace(
+        target,
+        cached_tokens=0,
+        dollars=dollars,
+        dollars_uncached=dollars,
+        seconds=terms.hours * 3600.0 if target.requests else 0.0,
+        batched=True,
     )
 
 

@@ -15,12 +15,11 @@ from contextecho.contexts import Request
 from contextecho.engine.account import Account
 from contextecho.engine.agenda import Agenda, Item
 from contextecho.engine.breaker import Breaker, State
-from contextecho.engine.budget import Purse, Tariff
+from contextecho.engine.budget import Purse, Tariff, too_small
 from contextecho.engine.deadline import Deadline
 from contextecho.engine.pace import Limits
 from contextecho.engine.progress import Progress, Tally
 from contextecho.engine.quota import Sent
-from contextecho.errors import BudgetError
 from contextecho.models import Failed, FailureKind, Model, Price, Reply, find_price
 from contextecho.store import Store
 
@@ -86,6 +85,11 @@ class Lane:
         self._event = asyncio.Event()
         job.lanes.append(self)
         self._account.join(self)
+
+    @property
+    def batches_out(self) -> int:
+        """None: every call of a lane is one of its own."""
+        return 0
 
     @property
     def in_flight(self) -> int:
@@ -194,12 +198,7 @@ class Lane:
         self._agenda.put_back(item)
         if not purse.calls_out:  # nothing could yet leave room
             if not purse.calls:
-                raise BudgetError(
-                    f"{purse.budget} is too little for the first call, which may take up to"
-                    f" {item.worst:.4g} {purse.budget.unit}",
-                    where="--budget",
-                    todo="raise it; nothing was sent",
-                )
+                raise too_small(purse.budget, item.worst)
             self.over_budget = True
         return False
 

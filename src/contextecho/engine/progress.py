@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO
 
 from contextecho.models import Usage
 from contextecho.untrusted import one_line
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 
 _BAR = 24  # characters
+
+
+class Elsewhere(NamedTuple):
+    """Requests that a provider has in batches, and as many of them as it says it has done."""
+
+    requests: int
+    done: int
 
 
 @dataclass(slots=True)
@@ -39,6 +46,7 @@ class Tally:
     output: int = 0
     dollars: float | None = 0.0  # None once a call's price was not known
     began: float = field(default_factory=time.monotonic)
+    elsewhere: dict[str, Elsewhere] = field(default_factory=dict)  # in batches, by target
     ended: bool = False  # nothing more will be asked, whatever is open
 
     def add(self, usage: Usage | None, dollars: float | None) -> None:
@@ -60,9 +68,9 @@ class Tally:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time left at the pace so far; None before the first reply and after the end."""
+        """Time left at the pace so far; None where there is none: before a reply, in batches."""
         worked = self.done + self.failed
-        if not worked or self.ended:
+        if not worked or self.ended or self.elsewhere:
             return None
         return (time.monotonic() - self.began) / worked * (self.total - self.closed)
 
@@ -192,7 +200,10 @@ def _details(tally: Tally) -> Iterator[str]:
         yield f"{tally.failed} failed"
     if tally.dollars:
         yield f"${tally.dollars:.2f}"
-    if not tally.calls and tally.closed < tally.total and not tally.ended:
+    if tally.elsewhere:
+        requests, done = map(sum, zip(*tally.elsewhere.values(), strict=True))
+        yield f"{requests} in batches" + f" ({done} done there)" * bool(done)
+    elif not tally.calls and tally.closed < tally.total and not tally.ended:
         yield "the first prefix is being read"
     if tally.reused:
         yield f"{tally.reused} from the store"

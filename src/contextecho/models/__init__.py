@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from contextecho.models.batches.port import BatchService, Oddity, Result, Standing
 from contextecho.models.keys import place_of_key
 from contextecho.models.model import (
     Allowance,
@@ -32,10 +33,12 @@ from contextecho.models.opening import (
 )
 from contextecho.models.prices import Price, find_price
 from contextecho.models.providers import (
+    BatchTerms,
     Provider,
     Quirks,
     Target,
     answers_here,
+    batch_providers,
     find_provider,
     provider_ids,
     same_model,
@@ -44,6 +47,7 @@ from contextecho.models.providers import (
 from contextecho.models.recorded import RecordedModel
 
 if TYPE_CHECKING:
+    from contextecho.models.batches.opening import open_batches
     from contextecho.models.local import (
         LocalModel,
         LocalServer,
@@ -59,6 +63,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Allowance",
     "Answer",
+    "BatchService",
+    "BatchTerms",
     "Caching",
     "Failed",
     "FailureKind",
@@ -67,20 +73,24 @@ __all__ = [
     "LocalStatus",
     "LocalTokenCounter",
     "Model",
+    "Oddity",
     "Price",
     "Provider",
     "Quirks",
     "RecordedModel",
     "Refusal",
     "Reply",
+    "Result",
     "SimulatedJudge",
     "SimulatedModel",
     "SimulatedProcess",
+    "Standing",
     "Target",
     "Truncated",
     "Usage",
     "answers_here",
     "asking_notes",
+    "batch_providers",
     "check_target",
     "context_limit",
     "find_price",
@@ -88,6 +98,7 @@ __all__ = [
     "install_local",
     "local_status",
     "notes_of",
+    "open_batches",
     "open_local_counter",
     "open_model",
     "place_of_key",
@@ -111,6 +122,7 @@ _HOMES = {
     "SimulatedProcess": _SIMULATED,
     "install_local": _LOCAL,
     "local_status": _LOCAL,
+    "open_batches": "contextecho.models.batches.opening",
     "open_local_counter": _LOCAL,
     "weights_of": _LOCAL,
 }

@@ -53,7 +53,7 @@ class AnthropicMessages(WireModel[_Head]):
         return b"".join(parts)
 
     def _render(self, context: Context) -> _Head:
-        fields: dict[str, Any] = {"model": self._model}
+        fields: dict[str, Any] = {"model": self.model}
         if context.tools:
             fields["tools"] = [
                 {

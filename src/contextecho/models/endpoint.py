@@ -1,7 +1,8 @@
 """One URL that takes JSON by POST: the only place where a request leaves the program.
 
-`post` never raises for a failed call, follows no redirect (a key stays with the
-host that the user named) and makes no second attempt: retrying is the engine's.
+Nothing here raises for a failed call, follows a redirect (a key stays with the host that
+the user named) or makes a second attempt: retrying is the engine's. A provider's files and
+batches are at other URLs of the same host, and go the same way: `exchange` and `lines`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import os
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -28,6 +30,9 @@ _NO_TLS = "the port does not answer in TLS; if it is a plain one, write http:// 
 
 _LONGEST = 32 << 20  # bytes of an answer: the longest replies of today are under 1 MB
 _TOO_LONG = f"the server answered with more than {_LONGEST >> 20} MB"
+
+
+Sent = bytes | BinaryIO | aiohttp.MultipartWriter | None
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -61,14 +66,15 @@ class Endpoint:
                 todo="give one of them: take what stands before @ out of the URL",
             )
         self.secrets = tuple(secrets)
-        self._url = url
+        self.url = url
         self._tls = urlsplit(url).scheme == "https"
         self._headers = {
             "content-type": "application/json",
             "user-agent": f"contextecho/{__version__}",
             **headers,
         }
-        self._timeout = timeout
+        self.timeout = timeout
+        self._whole_call = aiohttp.ClientTimeout(total=timeout)
         self._limits = limits
         self._session: aiohttp.ClientSession | None = None
 
@@ -76,30 +82,72 @@ class Endpoint:
         self, body: bytes, headers: Mapping[str, str] | None = None
     ) -> Exchange | Failed | Refusal:
         """Send one body, once, with `headers` besides those of every call."""
+        return await self.exchange("POST", self.url, body, headers)
+
+    async def exchange(
+        self,
+        method: str,
+        url: str,
+        data: Sent = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: aiohttp.ClientTimeout | None = None,
+    ) -> Exchange | Failed | Refusal:
+        """Make one call to a URL of this host and take the answer whole."""
         started = time.perf_counter()
         try:
-            async with self._open().post(
-                self._url, data=body, headers=headers, allow_redirects=False
+            async with self._open().request(
+                method,
+                url,
+                data=data,
+                headers=headers,
+                allow_redirects=False,
+                timeout=timeout or self._whole_call,
             ) as response:
-                data = await _read(response)
-                if data is None:
+                body = await _read(response)
+                if body is None:
                     return Failed(kind=FailureKind.NOT_JSON, message=_TOO_LONG)
-                if response.ok and response.status < 300:
+                if _is_ok(response):
                     allowance = read_allowance(response.headers, self._limits)
-                    return Exchange(data, time.perf_counter() - started, allowance)
-                return read_failure(
-                    response.status, response.headers, data, self.secrets, self._limits
-                )
+                    return Exchange(body, time.perf_counter() - started, allowance)
+                return self._failure(response, body)
         except (aiohttp.ClientError, OSError, UnicodeError) as error:
-            kind, what = _what_broke(error, self._timeout, self._tls)
-            return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))
+            return self._broken(error)
+
+    async def lines(
+        self, url: str, timeout: aiohttp.ClientTimeout
+    ) -> AsyncIterator[bytes | Failed | Refusal]:
+        """The lines of a document of this host as they come; a failure is the last."""
+        rest = b""
+        try:
+            async with self._open().get(url, allow_redirects=False, timeout=timeout) as response:
+                if not _is_ok(response):
+                    yield self._failure(response, await _read(response) or b"")
+                    return
+                async for piece in response.content.iter_any():
+                    *whole, rest = (rest + piece).split(b"\n")
+                    for line in whole:
+                        yield line
+                    if len(rest) > _LONGEST:
+                        yield Failed(kind=FailureKind.NOT_JSON, message=_TOO_LONG)
+                        return
+        except (aiohttp.ClientError, OSError, UnicodeError) as error:
+            yield self._broken(error)
+            return
+        if rest:
+            yield rest
+
+    def _failure(self, response: aiohttp.ClientResponse, body: bytes) -> Failed | Refusal:
+        return read_failure(response.status, response.headers, body, self.secrets, self._limits)
+
+    def _broken(self, error: Exception) -> Failed:
+        kind, what = _what_broke(error, self.timeout, self._tls)
+        return Failed(kind=kind, message=clean(f"{self.host}: {what}", self.secrets))
 
     def _open(self) -> aiohttp.ClientSession:
         """The session, made at the first call because it belongs to the running loop."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 headers=self._headers,
-                timeout=aiohttp.ClientTimeout(total=self._timeout),
                 connector=aiohttp.TCPConnector(limit=0),  # the engine bounds concurrency
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
@@ -110,6 +158,10 @@ class Endpoint:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _is_ok(response: aiohttp.ClientResponse) -> bool:
+    return 200 <= response.status < 300
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes | None:

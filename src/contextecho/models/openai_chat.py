@@ -64,7 +64,7 @@ class OpenAIChat(WireModel[_Head]):
 
     def _render(self, context: Context) -> _Head:
         quirks = self._quirks
-        fields: dict[str, Any] = {"model": self._model}
+        fields: dict[str, Any] = {"model": self.model}
         if quirks.prompt_cache_key:
             fields["prompt_cache_key"] = cache_key(context)
         if quirks.thinking is not None:
@@ -100,7 +100,7 @@ class OpenAIChat(WireModel[_Head]):
         return fields
 
     def _read(self, exchange: Exchange) -> Reply:
-        return read_completion(exchange, self._endpoint.secrets)
+        return read_completion(exchange, self.endpoint.secrets)
 
 
 def _mark(messages: list[dict[str, Any]], quirks: Quirks) -> bool:

@@ -47,6 +47,16 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     cache_counts: bool = True  # what is read from it counts towards the tokens of a minute
 
 
+class BatchTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """How a provider takes requests in batches, and on which terms."""
+
+    api: Literal["anthropic", "mistral", "openai"]
+    requests: int  # in one batch at most
+    bytes: int  # of one batch at most
+    hours: int  # after which what is not answered expires
+    price: float  # of a token, as a share of what it costs in a single call
+
+
 class Deployments(msgspec.Struct, frozen=True, kw_only=True):
     """Models are deployments with an address of their own, asked by an API version."""
 
@@ -76,6 +86,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     key_needed: bool = True
     limits: LimitHeaders = NO_LIMITS  # the headers that say what is still allowed
     one_account: bool = False  # a key's limits hold for all its models together
+    batch: BatchTerms | None = None  # None: no batch API that we know how to use
     quirks: Quirks = Quirks()
     models: Mapping[str, Mapping[str, str | int | float | bool | None]] = {}
     tools: bool = True  # tool calls and results can be shown natively
@@ -160,6 +171,11 @@ def find_provider(target: str) -> Provider:
             known=False,
         )
     return msgspec.convert({"id": name, **entry}, Provider)
+
+
+def batch_providers() -> tuple[str, ...]:
+    """The providers that take requests in batches, in alphabetical order."""
+    return tuple(name for name in provider_ids() if find_provider(f"{name}/x").batch)
 
 
 # These answer on this machine and may stand alone: `local`, `simulated`.

@@ -41,27 +41,31 @@ class WireModel(Model, Generic[Head]):
         self.notes = notes
         self.caching = _caching(quirks)
         self.cached_count = quirks.cache_counts
-        self._model = model
-        self._endpoint = endpoint
+        self.model = model
+        self.endpoint = endpoint
         self._quirks = quirks
         self._heads = PrefixCache(self._render)
 
     async def answer(self, request: Request) -> Reply:
         """Ask once."""
-        exchange = await self._endpoint.post(self.body(request), self._routing(request.context))
+        exchange = await self.endpoint.post(self.body(request), self._routing(request.context))
         if not isinstance(exchange, Exchange):
             return exchange
+        return self.read(exchange)
+
+    def read(self, exchange: Exchange) -> Reply:
+        """What a 200 answer says, whatever a server wrote; without keys that it echoed."""
         try:
             reply = self._read(exchange)
-        except Exception:  # whatever a server wrote: one odd answer ends no run
+        except Exception:  # one odd answer ends no run
             reply = foreign_answer(exchange.body, "an answer that can be read", exchange.seconds)
         if exchange.allowance is not None:
             reply = msgspec.structs.replace(reply, allowance=exchange.allowance)
-        return _without(self._endpoint.secrets, reply)
+        return _without(self.endpoint.secrets, reply)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._endpoint.close()
+        await self.endpoint.close()
 
     def body(self, request: Request) -> bytes:
         """The bytes that are sent for a request."""

@@ -16,7 +16,7 @@ from contextecho.models import Reply
 from contextecho.store import rows, statements
 from contextecho.store.databases import Database
 from contextecho.store.ledger import Begin, End, LedgerWriter
-from contextecho.store.model import Batch, BatchState
+from contextecho.store.model import Batch, BatchItem, BatchState
 from contextecho.store.moment import now
 
 
@@ -29,7 +29,7 @@ class Batches:
         self._ledger = ledger
 
     def open(self, run_id: str, provider: str, requests: Sequence[Request]) -> Batch:
-        """Write down that distinct requests are about to be given to a provider together."""
+        """Write down that distinct requests to one target are about to be given to its provider."""
         moment = now()
 
         def enter() -> int:
@@ -51,22 +51,29 @@ class Batches:
         values = (provider_id, BatchState.SUBMITTED, now(), batch)
         self._db.write(lambda: self._db.run(statements.submit_batch, *values))
 
-    def settle(self, batch: int, replies: Mapping[str, Reply]) -> None:
-        """Write down what items brought, by custom id, in one transaction.
+    def settle(self, batch: int, replies: Mapping[str, Reply]) -> frozenset[str]:
+        """Write down what items brought, by custom id, in one transaction; gives the new ones.
 
         An item that was settled before keeps what it has: results may be read twice.
         Raises `DataError` for an item that the batch does not have; nothing is written then.
         """
-        items = {item.custom_id: item for item in self.find(batch).items}
-        if strangers := replies.keys() - items.keys():
-            raise DataError(f"batch {batch} has no item {min(strangers)!r}", where=self._db.where)
         moment = now()
-        ends = [
-            End(items[custom_id].attempt, reply, moment)
-            for custom_id, reply in replies.items()
-            if not items[custom_id].settled
-        ]
-        self._ledger.write(ends)
+
+        def write() -> frozenset[str]:
+            fresh = {
+                name: item for name in replies if not (item := self._item(batch, name)).settled
+            }
+            for name, item in fresh.items():
+                self._ledger.enter(End(item.attempt, replies[name], moment))
+            return frozenset(fresh)
+
+        return self._ledger.transact(write)
+
+    def _item(self, batch: int, custom_id: str) -> BatchItem:
+        row = self._db.first(statements.batch_item, batch, custom_id)
+        if row is None:
+            raise DataError(f"batch {batch} has no item {custom_id!r}", where=self._db.where)
+        return rows.read_item(row)
 
     def end(self, batch: int) -> None:
         """Nothing more will come of it. Items without a reply stay in the ledger as lost."""
@@ -76,6 +83,21 @@ class Batches:
     def unfinished(self, run_id: str) -> tuple[Batch, ...]:
         """The batches of a run that have not ended, oldest first."""
         return tuple(map(self._whole, self._db.rows(statements.open_batches, run_id)))
+
+    def out(self, run_id: str) -> int:
+        """How many batches of a run have not ended."""
+        return sum(1 for _ in self._db.rows(statements.open_batches, run_id))
+
+    def target(self, batch: int) -> str:
+        """Whom its requests are for. Raises `DataError` for a batch without any."""
+        row = self._db.first(statements.batch_target, batch)
+        if row is None:
+            raise DataError(f"batch {batch} has no request", where=self._db.where)
+        return str(row[0])
+
+    def knows(self, provider: str, provider_id: str) -> bool:
+        """Whether a batch of this store, of whatever run, has this name at the provider."""
+        return self._db.first(statements.named_batch, provider, provider_id) is not None
 
     def find(self, batch: int) -> Batch:
         """A batch by its id. Raises `DataError` when it is not in this store."""

@@ -125,6 +125,7 @@ class Spend(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     by_target: Mapping[str, Ledger]
+    batched: Mapping[str, Ledger] = {}  # the part of it that was sent in providers' batches
 
     @property
     def total(self) -> Ledger:

@@ -263,10 +263,15 @@ def read_verdict(row: Row) -> Verdict:
 def read_batch(row: Row) -> Batch:
     """A batch from its id, the columns `BATCH`, and the rows of its items."""
     *columns, items = row
-    names = BatchItem.__struct_fields__
     values = dict(zip(("id", *BATCH), columns, strict=True))
-    read = [{**dict(zip(names, item, strict=True)), "settled": bool(item[-1])} for item in items]
-    return msgspec.convert({**values, "items": read}, Batch)
+    return msgspec.convert({**values, "items": list(map(read_item, items))}, Batch)
+
+
+@_reads("item of a batch")
+def read_item(row: Row) -> BatchItem:
+    """An item of a batch: custom id, attempt, key, whether it is settled."""
+    custom_id, attempt, key, settled = row
+    return BatchItem(custom_id=custom_id, attempt=attempt, key=key, settled=bool(settled))
 
 
 _NO_USAGE = Usage()

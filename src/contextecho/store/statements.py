@@ -221,11 +221,13 @@ def target_answered(_: InsertInto) -> ClauseElement:
 
 
 def spend(_: InsertInto) -> ClauseElement:
-    """What the calls of a run used: target, then the fields of `Ledger`."""
+    """What the calls of a run used: target, whether in batches, then the fields of `Ledger`."""
     outcome, tokens = ATTEMPT.c.outcome, ("input", "cached", "cache_write", "output", "reasoning")
+    in_batch = BATCH_ITEM.c.attempt.is_not(None)
     return (
         select(
             REQUEST.c.target,
+            in_batch,
             func.count(),
             func.count().filter(outcome.is_(None)),
             func.count().filter(outcome == _FAILED),
@@ -233,9 +235,13 @@ def spend(_: InsertInto) -> ClauseElement:
             *(func.coalesce(func.sum(ATTEMPT.c[name]), _ZERO) for name in tokens),
             func.coalesce(func.max(ATTEMPT.c.input), _ZERO),
         )
-        .select_from(ATTEMPT.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key))
+        .select_from(
+            ATTEMPT.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key).outerjoin(
+                BATCH_ITEM, BATCH_ITEM.c.attempt == ATTEMPT.c.id
+            )
+        )
         .where(ATTEMPT.c.run == bindparam("run"))
-        .group_by(REQUEST.c.target)
+        .group_by(REQUEST.c.target, in_batch)
         .order_by(REQUEST.c.target)
     )
 
@@ -317,8 +323,24 @@ def one_batch(_: InsertInto) -> ClauseElement:
     return select(BATCH.c.id, *_columns(BATCH, rows.BATCH)).where(BATCH.c.id == bindparam("batch"))
 
 
+def named_batch(_: InsertInto) -> ClauseElement:
+    """One row if a batch of a provider, by the provider's name of it, is known."""
+    return select(_ONE).where(
+        BATCH.c.provider == bindparam("provider"), BATCH.c.provider_id == bindparam("named")
+    )
+
+
 def batch_items(_: InsertInto) -> ClauseElement:
     """The items of a batch: custom id, attempt, key, whether it is settled."""
+    return _items().order_by(BATCH_ITEM.c.attempt)
+
+
+def batch_item(_: InsertInto) -> ClauseElement:
+    """An item by its batch and its custom id, as in `batch_items`."""
+    return _items().where(BATCH_ITEM.c.custom_id == bindparam("custom_id"))
+
+
+def _items() -> Select[Any]:
     return (
         select(
             BATCH_ITEM.c.custom_id,
@@ -327,6 +349,16 @@ def batch_items(_: InsertInto) -> ClauseElement:
             ATTEMPT.c.ended_at.is_not(None),
         )
         .select_from(BATCH_ITEM.join(ATTEMPT, ATTEMPT.c.id == BATCH_ITEM.c.attempt))
+        .where(BATCH_ITEM.c.batch == bindparam("batch"))
+    )
+
+
+def batch_target(_: InsertInto) -> ClauseElement:
+    """The targets of the requests of a batch, that of the first one first."""
+    joined = BATCH_ITEM.join(ATTEMPT, ATTEMPT.c.id == BATCH_ITEM.c.attempt)
+    return (
+        select(REQUEST.c.target)
+        .select_from(joined.join(REQUEST, REQUEST.c.key == ATTEMPT.c.key))
         .where(BATCH_ITEM.c.batch == bindparam("batch"))
         .order_by(BATCH_ITEM.c.attempt)
     )

@@ -216,16 +216,16 @@ class Store:
         return self._groups.written(End(attempt, reply, now()))
 
     def spend(self, run_id: str) -> Spend:
-        """What the calls of a run used, by target."""
-        return Spend(
-            run=run_id,
-            by_target={
-                target: Ledger(
-                    **{f: int(n) for f, n in zip(Ledger.__struct_fields__, sums, strict=True)}
-                )
-                for target, *sums in self.database.rows(statements.spend, run_id)
-            },
-        )
+        """What the calls of a run used, by target, and what of it was sent in batches."""
+        spent: dict[str, Ledger] = {}
+        batched: dict[str, Ledger] = {}
+        for target, in_batch, *sums in self.database.rows(statements.spend, run_id):
+            named = zip(Ledger.__struct_fields__, map(int, sums), strict=True)
+            ledger = Ledger(**dict(named))
+            spent[target] = spent.get(target, Ledger()) + ledger
+            if in_batch:
+                batched[target] = ledger
+        return Spend(run=run_id, by_target=spent, batched=batched)
 
     # Verdicts
 
