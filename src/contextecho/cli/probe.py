@@ -30,6 +30,7 @@ ASK_ABOVE_DOLLARS = 1.0
 
 @click.command()
 @axes
+@click.option("--on", metavar="ray[://HOST:PORT]", help="Ask from the nodes of a Ray cluster.")
 @click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
 @click.option("--base-url", help="Address of an OpenAI- or Anthropic-compatible server.")
 @click.option("--key-env", metavar="NAME", help="Variable that holds the targets' key.")
@@ -58,7 +59,7 @@ ASK_ABOVE_DOLLARS = 1.0
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON.")
 def command(session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
-    from contextecho.api import prepare
+    from contextecho.api import place_of, prepare
     from contextecho.engine import Limits, open_progress
     from contextecho.reports import refuse_unwritable
 
@@ -66,6 +67,8 @@ def command(session: str, **choices: Any) -> None:
     if choices["output"] is not None:
         refuse_unwritable(choices["output"])
     plan = plan_from(session, choices)
+    on, store = choices["on"], choices["store"]
+    place = None if on is None else place_of(on, plan, store, target_reach)
     terms = {
         "judge": judge_from(choices),
         "budget": choices["budget"],
@@ -79,7 +82,8 @@ def command(session: str, **choices: Any) -> None:
             say(line)
         _confirm(estimate, yes=choices["yes"])
         run = prepared.collect(
-            choices["store"],
+            store,
+            place=place,
             progress=open_progress(quiet=choices["quiet"]),
             limits=Limits(attempts=choices["attempts"]),
         )

@@ -8,6 +8,7 @@ from contextecho.engine.collect import collect
 from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress, Tally, open_progress
+from contextecho.engine.spread import Place, check_place, collect_on
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -15,6 +16,7 @@ __all__ = [
     "Collection",
     "Estimate",
     "Limits",
+    "Place",
     "Progress",
     "Purse",
     "Range",
@@ -23,7 +25,9 @@ __all__ = [
     "TargetEstimate",
     "Work",
     "ask_requests",
+    "check_place",
     "collect",
+    "collect_on",
     "estimate_plan",
     "open_progress",
     "run_in_loop",
