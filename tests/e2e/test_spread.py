@@ -6,6 +6,7 @@ these tests; a test that kills a node adds its own.
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -14,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import write_chat
+from e2e.refusing import refused
 from e2e.terminal import Terminal
 from e2e.test_interruption import own_text
+from e2e.test_keys import processes
 from servers.fake import FakeProvider
 from servers.postgres import PostgresServer
 from servers.ray_nodes import Cluster
@@ -77,7 +80,7 @@ def test_two_nodes_one_killed_in_mid_run_give_what_one_process_gives(
         calm = provider.calls
         provider.bodies.clear()
         provider.answered, provider.most_answers = 0, 30
-        process = here.start(*probe(provider, url, "--on", cluster.address))
+        process = here.start(*probe(provider, url, "--on", "ray"))
         wait_until(lambda: provider.answered == 30 and provider.in_flight > 1, process)
         node.kill()
         wait_until(lambda: count(url, "reply") >= 25, process)
@@ -94,3 +97,107 @@ def test_two_nodes_one_killed_in_mid_run_give_what_one_process_gives(
     assert query(here.folder / "alone", REPLIES) == query(url, REPLIES)
     assert out.decode() == alone.out
     assert here.run("store", "check", "--store", url).code == 0
+
+
+def test_a_run_from_outside_the_cluster_shows_it_no_key(
+    here: Terminal, cluster: Cluster, postgres: PostgresServer
+) -> None:
+    url = postgres.url()
+    with serving(text=f"My key is {SECRET}.", latency=0.05) as provider:
+        words = ("--on", cluster.address, "--budget", "2Mtok")
+        done = here.run(*probe(provider, url, *words))
+        assert done.code == 0, done.err
+        lines = [line for line, _ in dict(processes()).values()]
+        assert {headers["authorization"] for headers in provider.headers} == {f"Bearer {SECRET}"}
+        assert max(asked(provider).values()) == 1
+    assert count(url, "reply") == REQUESTS
+    assert texts(url) == {"My key is [key]."}
+    key = SECRET.encode()
+    assert [line for line in lines if key in line] == []
+    written = [path for path in cluster.folder.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".log" for path in written)
+    assert [path for path in written if key in path.read_bytes()] == []
+    assert SECRET not in done.out + done.err
+
+
+def test_an_interrupted_run_keeps_what_came_back_and_goes_on(
+    here: Terminal, cluster: Cluster, postgres: PostgresServer, interruptible: None
+) -> None:
+    url = postgres.url()
+    with serving(text=own_text) as provider:
+        provider.most_answers = 20
+        process = here.start(*probe(provider, url, "--on", "ray", "--quiet"))
+        wait_until(lambda: provider.answered == 20, process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130, err.decode()
+        line = "contextecho: interrupted; run the same command to continue\n"
+        assert err.decode().endswith(line)
+        assert b"Traceback" not in err
+        wait_until(lambda: provider.in_flight == 0)  # nobody asks any more
+        stored, before = texts(url), asked(provider)
+        assert len(stored) >= 19
+        provider.most_answers = 10 * REQUESTS
+        done = here.run(*probe(provider, url, "--on", "ray", "--quiet"))
+        assert done.code == 0, done.err
+        assert not (asked(provider) - before).keys() & stored
+    assert count(url, "reply") == REQUESTS
+    assert query(url, TWICE) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "said"),
+    [
+        ("__version__ = '0.0.9'", "has contextecho 0.0.9, and this is"),
+        ("raise ImportError('it is not there')", "lacks contextecho: it is not there"),
+    ],
+    ids=["another version", "no program"],
+)
+def test_a_node_that_cannot_take_part_is_named_before_anything_is_asked(
+    here: Terminal,
+    cluster: Cluster,
+    postgres: PostgresServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    package: str,
+    said: str,
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    (other / "contextecho").mkdir()
+    (other / "contextecho" / "__init__.py").write_text(package)
+    node = cluster.add_node(PYTHONPATH=str(other))
+    try:
+        with serving() as provider:
+            done = here.run(*probe(provider, postgres.url(), "--on", "ray"))
+            assert provider.calls == 0
+        refused(done, 6, said)
+        assert "; node" not in done.err  # the other one can
+    finally:
+        node.kill()
+
+
+def test_a_node_without_a_key_is_named(
+    here: Terminal, cluster: Cluster, postgres: PostgresServer
+) -> None:
+    terminal = Terminal(here.folder, fresh=True, OTHER=SECRET, **cluster.environment)
+    with serving() as provider:
+        words = ("--on", "ray", "--key-env", "OTHER")
+        done = terminal.run(*probe(provider, postgres.url(), *words))
+        assert provider.calls == 0
+    refused(done, 6, "set the variable OTHER")
+    assert SECRET not in done.err
+
+
+def test_an_address_where_no_cluster_is_is_one_line(
+    tmp_path: Path, chat: str, postgres: PostgresServer
+) -> None:
+    with serving() as provider:  # somebody listens there, and is no cluster
+        silent = provider.url.removeprefix("http://").removesuffix("/v1")
+        for address, variables in (
+            ("ray://127.0.0.1:9", {}),
+            (f"ray://{silent}", {}),
+            ("ray", {"RAY_ADDRESS": "127.0.0.1:9"}),
+        ):
+            asking = Terminal(tmp_path, fresh=True, OPENAI_API_KEY=SECRET, **variables)
+            done = asking.run(*probe(provider, postgres.url(), "--on", address))
+            refused(done, 6, f"--on {address}: no Ray cluster")
+        assert provider.calls == 0

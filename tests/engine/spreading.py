@@ -24,12 +24,14 @@ class NearHub:
     def __init__(self, hub: Hub, seconds: float) -> None:
         self.hub = hub
         self._seconds = seconds
+        self.exchanges = 0
         self._last = 0.0  # when the last word arrives
 
     async def join(self, joining: Joining) -> float | None:
         return await self._arrive(self.hub.join, joining)
 
     async def exchange(self, ask: Ask) -> Lease:
+        self.exchanges += 1
         return await self._arrive(self.hub.exchange, ask)
 
     async def leave(self, ask: Ask, unused: list[Sent]) -> None:

@@ -134,9 +134,9 @@ class Cluster:
 
 
 def free_port() -> int:
-    """A port below those that the system gives to anybody who connects somewhere."""
+    """A port that neither Ray takes by itself nor the system gives to whoever connects."""
     for _ in range(1_000):
-        port = 11_000 + int.from_bytes(os.urandom(2)) % 20_000
+        port = 24_000 + int.from_bytes(os.urandom(2)) % 8_000  # Ray itself takes 10,001 to 23,999
         with socket.socket() as door, suppress(OSError):
             door.bind(("127.0.0.1", port))
             return port

@@ -78,7 +78,8 @@ async def collect_on(
     )
     with join_cluster(place.on) as cluster, store.collecting(run.id), store.lock(token):
         cluster.refuse_unfit(terms, plan.targets)
-        cluster.start_hub(limits, None if purse is None else purse.budget.limit - purse.spent)
+        room = None if purse is None else purse.budget.limit - purse.spent
+        cluster.start_hub(_of_all(limits, cluster.slots()), room)
         spreading = _Spreading(plan, store, run, terms, cluster, progress or Quiet())
         try:
             await spreading.work()
@@ -89,6 +90,15 @@ async def collect_on(
             purse.spent += spent
             purse.calls += begun
     return spreading.result(models)
+
+
+def _of_all(limits: Limits, workers: int) -> Limits:
+    """Calls at once are bounded for each worker; what an account bears, its replies tell."""
+    return msgspec.structs.replace(
+        limits,
+        concurrency=limits.concurrency * workers,
+        most_concurrency=limits.most_concurrency * workers,
+    )
 
 
 @dataclass(slots=True)

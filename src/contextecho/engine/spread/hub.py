@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil
+from math import ceil, inf
 
 import msgspec
 
@@ -46,6 +46,16 @@ class _Account:
         self.pace = Pace(limits, most)
         self.quota = Quota()
         self.hold_until = 0.0
+        self.workers = 0
+        self.filled = 0  # slots of all of them
+
+    def give_slots(self, worker: _Worker, in_flight: int) -> None:
+        """As many as to each other, if the others leave them."""
+        self.filled -= worker.filling
+        fair = ceil(self.pace.slots / self.workers)
+        worker.slots = max(0, min(fair, self.pace.slots - self.filled))
+        worker.in_flight = in_flight
+        self.filled += worker.filling
 
     def came_back(self, worker: Joining, back: Back, now: float, ahead: float) -> None:
         """`ahead` is by how much this clock is ahead of the worker's."""
@@ -82,21 +92,20 @@ class Hub:
         self._begun = 0  # passes for which money was given
         self._spent = 0.0
         self._said: list[str] = []
-        self.words = 0  # exchanged with workers
 
     # For workers
 
     def join(self, joining: Joining) -> float | None:
         """Let a worker share the limits. Returns the seconds until the deadline, if any."""
-        if joining.worker not in self._gone:
-            self._workers[joining.worker] = _Worker(joining)
         if joining.account not in self._accounts:
             self._accounts[joining.account] = _Account(self._limits, joining.most)
+        if joining.worker not in self._gone:
+            self._workers[joining.worker] = _Worker(joining)
+            self._accounts[joining.account].workers += 1
         return None if self._ends_at is None else max(0.0, self._ends_at - self._clock())
 
     def exchange(self, ask: Ask) -> Lease:
         """Hear what happened, and say what the worker may do next."""
-        self.words += 1
         worker = self._workers.get(ask.worker)
         if worker is None:  # all that it held counts as spent already
             return Lease(dismissed=True)
@@ -105,13 +114,13 @@ class Hub:
         account, now = self._accounts[worker.is_.account], self._clock()
         for back in ask.back:
             account.came_back(worker.is_, back, now, now - ask.now)
-        worker.tally, worker.in_flight, worker.leased = ask.tally, ask.in_flight, ask.held
-        worker.slots = self._share(worker, account)
+        worker.tally, worker.leased = ask.tally, ask.held
+        account.give_slots(worker, ask.in_flight)
         hold = max(0.0, account.hold_until - now)
-        money = ask.short if self._fits(ask.short) else 0.0
-        passes = [] if hold else self._passes(worker, account, ask, now)
-        if self._room is not None:
-            money += len(passes) * ask.worst
+        left = self._left()
+        money = ask.short if ask.short <= left else 0.0
+        passes = [] if hold else self._passes(worker, account, ask, left - ask.short)
+        money += len(passes) * ask.worst
         worker.leased += money
         return Lease(
             slots=worker.slots,
@@ -132,32 +141,29 @@ class Hub:
             for sent in unused:
                 self._accounts[worker.is_.account].quota.unsent(sent)
 
-    def _share(self, worker: _Worker, account: _Account) -> int:
-        """Slots for a worker: as many as for each other, if the others leave them."""
-        kin = [w for w in self._workers.values() if w.is_.account == worker.is_.account]
-        taken = sum(other.filling for other in kin if other is not worker)
-        return max(0, min(ceil(account.pace.slots / len(kin)), account.pace.slots - taken))
-
-    def _passes(self, worker: _Worker, account: _Account, ask: Ask, now: float) -> list[Sent]:
+    def _passes(self, worker: _Worker, account: _Account, ask: Ask, left: float) -> list[Sent]:
         """As many as fill the idle slots, and half a round to come, if minute and budget allow."""
+        now, weight = self._clock(), worker.is_.weight
         wanted = worker.slots - worker.in_flight + ceil(worker.slots / 2) - ask.passes
         passes: list[Sent] = []
-        while len(passes) < min(wanted, ask.most):
-            fits = self._fits(ask.short + (len(passes) + 1) * ask.worst)
-            if not fits or account.quota.wait(worker.is_.weight, now) > 0:
+        while len(passes) < min(wanted, ask.most) and (len(passes) + 1) * ask.worst <= left:
+            if account.quota.wait(weight, now) > 0:
                 break
-            passes.append(account.quota.sent(worker.is_.weight, now))
+            passes.append(account.quota.sent(weight, now))
         self._begun += len(passes)
         return passes
 
-    def _fits(self, money: float) -> bool:
-        leased = sum(worker.leased for worker in self._workers.values())
-        return self._room is None or self._spent + leased + money <= self._room
+    def _left(self) -> float:
+        """What is neither spent nor leased; without a bound there is always enough."""
+        if self._room is None:
+            return inf
+        return self._room - self._spent - sum(worker.leased for worker in self._workers.values())
 
     def _is_over(self, worst: float) -> bool:
         """Whether one more call does not fit, and nothing is out that could leave room for it."""
-        held = any(worker.leased for worker in self._workers.values())
-        return not held and not self._fits(worst)
+        if self._room is None or self._spent + worst <= self._room:
+            return False
+        return not any(worker.leased for worker in self._workers.values())
 
     # For the command
 
@@ -166,6 +172,9 @@ class Hub:
         self._gone.add(name)
         worker = self._workers.pop(name, None)
         if worker is not None:
+            account = self._accounts[worker.is_.account]
+            account.workers -= 1
+            account.filled -= worker.filling
             self._spent += worker.leased
 
     def news(self) -> News:

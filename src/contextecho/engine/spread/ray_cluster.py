@@ -13,6 +13,7 @@ import os
 import pickle
 import socket
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -30,6 +31,11 @@ HERE = "ray"
 CONNECT_SECONDS = 10.0  # until an address counts as not reached
 CHECK_SECONDS = 120.0  # for all nodes to say whether they can take part
 CANCEL_SECONDS = 5.0  # for a cancelled group to write down what came back
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_NUM_REDIS_GET_RETRIES": "1",  # of half a minute each, to find the head; 20 otherwise
+    "RAY_BACKEND_LOG_LEVEL": "error",
+}
 _START = "ray start --head --include-dashboard=false --disable-usage-stats"
 
 
@@ -40,9 +46,7 @@ class LostError(Exception):
 def check_place(on: str) -> None:
     """Raise `UsageError` for what is no place to work, or where Ray is not installed."""
     if on != HERE and not (on.startswith("ray://") and _host_and_port(on)):
-        raise UsageError(
-            f"not a place to work: {on!r}", where="--on", todo="ray or ray://HOST:PORT"
-        )
+        raise UsageError("not a place to work", where="--on", todo="ray or ray://HOST:PORT")
     _load()
 
 
@@ -55,7 +59,7 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
 
 
 def _load() -> Any:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ |= _SETTINGS
     try:
         import ray
     except ImportError as error:
@@ -72,11 +76,11 @@ def join_cluster(on: str) -> Iterator[RayCluster]:
     Raises `ProviderError` when there is none, within some tens of seconds.
     """
     ray = _load()
-    address = "auto" if on == HERE else on
-    if on != HERE:
-        _knock(on)
+    _knock(on)
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        with warnings.catch_warnings(action="ignore"):
+            address = "auto" if on == HERE else on
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # Ray raises many kinds, few of them its own
         todo = f"start one: {_START}" if on == HERE else "see that it runs, with the same versions"
         what = " ".join(str(error).split())[:300]
@@ -91,8 +95,10 @@ def join_cluster(on: str) -> Iterator[RayCluster]:
 
 def _knock(on: str) -> None:
     """Fail soon where nobody listens; Ray itself tries for long."""
-    place = _host_and_port(on)
-    assert place is not None
+    named = f"ray://{os.environ.get('RAY_ADDRESS', '')}" if on == HERE else on
+    place = _host_and_port(named)
+    if place is None:  # Ray is to look for it on this machine
+        return
     try:
         with socket.create_connection(place, timeout=CONNECT_SECONDS):
             return
@@ -100,7 +106,7 @@ def _knock(on: str) -> None:
         raise ProviderError(
             f"no Ray cluster answers: {error.strerror or 'no answer'}",
             where=f"--on {on}",
-            todo="see that it runs; the port is that of Ray's client server, 10001 by default",
+            todo="see that it runs; of ray://HOST:PORT the port is the client server's, 10001",
         ) from error
 
 
