@@ -188,6 +188,8 @@ def collect(
     `BudgetError` when the budget does not allow the first call.
     """
     place = None if on is None else place_of(on, plan, store, terms.get("reach", DIRECT))
+    if place is not None and (own := terms.get("models", {}).keys() & set(plan.targets)):
+        raise UsageError(f"an open model cannot go to other machines: {', '.join(own)}", where="on")
     with prepare(plan, **terms) as prepared:
         return prepared.collect(store, place=place, progress=progress, limits=limits)
 

@@ -92,6 +92,7 @@ class Cluster:
             "HOME": os.environ.get("HOME", "/"),
             "LANG": "C.UTF-8",
             "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "200",  # a busy machine takes long
             **environment,
         }
         self.folder = Path(tempfile.mkdtemp(prefix="ce-ray-"))  # short: sockets are in it

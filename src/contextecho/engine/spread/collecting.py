@@ -77,7 +77,7 @@ async def collect_on(
         unit=unit,
     )
     with join_cluster(place.on) as cluster, store.collecting(run.id), store.lock(token):
-        cluster.refuse_unfit(terms, plan.targets)
+        await asyncio.to_thread(cluster.refuse_unfit, terms, plan.targets)
         room = None if purse is None else purse.budget.limit - purse.spent
         cluster.start_hub(_of_all(limits, cluster.slots()), room)
         spreading = _Spreading(plan, store, run, terms, cluster, progress or Quiet())

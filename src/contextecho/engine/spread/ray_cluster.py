@@ -78,6 +78,8 @@ def join_cluster(on: str) -> Iterator[RayCluster]:
     ray = _load()
     _knock(on)
     try:
+        # It would print on stdout, which is for data, what it hears of nodes that die.
+        ray._private.worker._worker_logs_enabled = False
         with warnings.catch_warnings(action="ignore"):
             address = "auto" if on == HERE else on
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
