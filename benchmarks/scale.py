@@ -43,7 +43,7 @@ class Measured:
     calls: int
     seconds: float
     cpu: float  # seconds, of those who ask
-    commits: int  # of the database
+    commits: int  # of the database, reads too
 
 
 def main() -> int:
@@ -205,7 +205,7 @@ def _report(
         yield f"{name}: {run.calls:,} calls"
         yield f"  calls a second         {run.calls / run.seconds:,.0f} (with its start)"
         yield f"  CPU a call             {run.cpu / run.calls * 1e3:.2f} ms"
-        yield f"  commits a call         {run.commits / run.calls:.2f}"
+        yield f"  transactions a call    {run.commits / run.calls:.2f} (one is a look-up)"
     ratio = spread.cpu / spread.calls / (alone.cpu / alone.calls)
     yield f"CPU a call, nodes over one process, Ray's own included: {ratio:.1f}"
     yield f"the hub: {hub * 1e6:.0f} us of CPU an exchange of 400 workers"
@@ -217,7 +217,7 @@ def _report(
             f"  {nodes:>3} nodes: at most {calls:>8,.0f} calls a second;"
             f" {each:.2f} words a call to the hub, which is {each * calls * hub:.1%} of its core;"
             f" {calls * alone.cpu / alone.calls / (nodes * CPUS):.0%} of each CPU;"
-            f" {calls * spread.commits / spread.calls:,.0f} commits a second"
+            f" {calls * spread.commits / spread.calls:,.0f} transactions a second"
         )
 
 

@@ -34,7 +34,6 @@ CANCEL_SECONDS = 5.0  # for a cancelled group to write down what came back
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_NUM_REDIS_GET_RETRIES": "1",  # of half a minute each, to find the head; 20 otherwise
-    "RAY_BACKEND_LOG_LEVEL": "error",
 }
 _START = "ray start --head --include-dashboard=false --disable-usage-stats"
 
