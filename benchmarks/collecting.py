@@ -73,7 +73,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         bodies = Path(folder) / "bodies"
-        Bench("", bodies).run("bodies", options.calls)
+        Bench("", bodies).run("bodies", 2 * options.calls)
         with _server(0.0) as url:
             _compare_cpu(Bench(url, bodies), options, hold)
             _compare_memory(Bench(url, bodies), options, hold)
@@ -123,12 +123,15 @@ def _compare_memory(bench: Bench, options: argparse.Namespace, hold) -> None:  #
 
 def _compare_rates(bench: Bench, options: argparse.Namespace, hold) -> None:  # type: ignore[no-untyped-def]
     print(f"{options.calls:,} calls, {LATENCY * 1000:.0f} ms latency, {CONCURRENCY} at once")
-    rates = {}
+    rates, ideal = {}, CONCURRENCY / LATENCY
     for name in ("floor", "ours", "judged"):
         measured = bench.run(name, options.calls)
         rates[name] = measured["calls"] / measured["seconds"]
         print(f"  {name:<10} {rates[name]:6.1f} cells a second")
-    share = rates["ours"] / (CONCURRENCY / LATENCY)
+    for name in ("floor", "ours"):
+        more = bench.run(name, 2 * options.calls)["seconds"] - options.calls / rates[name]
+        print(f"  {name:<10} {options.calls / more / ideal:6.2f} of the ideal rate, once it runs")
+    share = rates["ours"] / ideal
     hold("of the ideal rate", share, f"at least {LEAST_OF_IDEAL}", holds=share >= LEAST_OF_IDEAL)
     share = rates["judged"] / rates["ours"]
     hold("with a judge / without", share, f"at least {LEAST_JUDGED}", holds=share >= LEAST_JUDGED)

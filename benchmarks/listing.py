@@ -20,6 +20,7 @@ import itertools
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,7 @@ from contextecho.scoring import screen_all
 done = screen_all([Path(sys.argv[1])], processes=int(sys.argv[2]))
 assert done.screens and not (done.unread or done.refused)
 """
+_IDS = re.compile(r'("(?:uuid|parentUuid)": ")[0-9a-f]{8}')
 
 
 class Run(NamedTuple):
@@ -123,7 +125,10 @@ def run_apart(words: list[str], cache: Path) -> Run:
 
 
 def write_sessions(folder: Path, files: int) -> int:
-    """Sessions of 2 kB to 2 MB, half of them under 25 kB, each a part of a long one; the bytes."""
+    """Sessions of 2 kB to 2 MB, half of them under 25 kB, each a part of a long one; the bytes.
+
+    The ids of the records are each file's own: none of them is a copy of another.
+    """
     rng = random.Random(42)
     lines = [json.dumps(r, ensure_ascii=False) for r in itertools.islice(records(), 40_000)]
     first = [n for n, line in enumerate(lines) if '"role": "user", "content": "' in line]
@@ -136,7 +141,8 @@ def write_sessions(folder: Path, files: int) -> int:
         start, text = rng.choice(first), list[str]()
         while sum(map(len, text)) < size or len(text) < 4:
             text.append(lines[(start + len(text)) % len(lines)])
-        path.write_text("\n".join(text) + "\n", encoding="utf-8")
+        own = _IDS.sub(rf"\g<1>{number:08x}", "\n".join(text))
+        path.write_text(own + "\n", encoding="utf-8")
         written += path.stat().st_size
     return written
 

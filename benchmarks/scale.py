@@ -149,7 +149,7 @@ def _hub_seconds() -> float:
     from contextecho.engine.spread.hub import Hub
     from contextecho.engine.spread.words import Ask, Joining
 
-    hub = Hub(Limits(concurrency=3_200, most_concurrency=25_600), 1e9, time.monotonic)
+    hub = Hub(Limits(concurrency=3_200, most_concurrency=25_600), time.monotonic, room=1e9)
     weight = Weight(size=30_000, output=300)
     asks = []
     for number in range(400):

@@ -42,6 +42,7 @@ _OTHER_CODES = {
     1: "regression (reserved for the gate, which comes later)",
     3: "inconclusive (reserved for the gate)",
     130: "interrupted; the same command continues",
+    141: "nobody reads the output any more",
 }
 _ERRORS: tuple[type[ContextEchoError], ...] = (
     UsageError,

@@ -7,7 +7,7 @@
     │   │   └── PackedError     it is packed, and cannot be unpacked
     │   └── DataError       a battery, protocol, recipe or store is not valid   exit 2
     ├── IncompleteError     cells are missing that the command needs            exit 4
-    ├── BudgetError         the budget is used up, or too small to begin        exit 5
+    ├── BudgetError         budget or time is used up, or too small to begin    exit 5
     └── ProviderError       a model cannot be reached or refuses the caller     exit 6
 
 A message says what is wrong, where, and what to do next, in one line. The
@@ -65,7 +65,7 @@ class IncompleteError(ContextEchoError):
 
 
 class BudgetError(ContextEchoError):
-    """The budget is used up, or too small for the first call."""
+    """The budget is used up, or too small for the first call; or the time is up."""
 
     exit_code: ClassVar[int] = 5
 
@@ -74,3 +74,7 @@ class ProviderError(ContextEchoError):
     """A model cannot be reached, or it refuses the caller."""
 
     exit_code: ClassVar[int] = 6
+
+
+class ReaderWarning(UserWarning):
+    """A reader that another package brings cannot be used; the others are."""

@@ -40,7 +40,7 @@ def spread(
     sizes: Sequence[int],
     *,
     processes: int | None = None,
-    load: Callable[[], None] = lambda: None,
+    load: Callable[[], object] = lambda: None,
 ) -> list[Result]:
     """`work` of each item, in the order of the items, over processes (default: one a core).
 
@@ -107,7 +107,7 @@ def _leave_quietly() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _context(load: Callable[[], None]) -> BaseContext:
+def _context(load: Callable[[], object]) -> BaseContext:
     """A copy of this process and of what it loaded where it has one thread, else a new one."""
     from multiprocessing import get_context
 

@@ -9,6 +9,7 @@ sequences, direction overrides, invisible tags) become marks that show them.
 from __future__ import annotations
 
 import re
+import shlex
 
 # C0 and C1 controls except tab and newline, DEL; Arabic letter mark; zero-width space and the
 # direction marks; line and paragraph separators with the embeddings and overrides; invisible
@@ -38,3 +39,26 @@ def mend_halves(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` made visible, and on one line with single spaces."""
     return " ".join(make_visible(text).split())
+
+
+def shell_word(text: str) -> str:
+    """`text` as one word of a command that can be pasted: quoted where need be.
+
+    With a character that would not be seen, or would break the line, it is written in the form
+    of bash, `$'...'`, those characters as their bytes.
+    """
+    if not any(map(_is_unseen, text)):
+        return shlex.quote(text)
+    return f"$'{''.join(map(_in_bash, text))}'"
+
+
+def _is_unseen(character: str) -> bool:
+    return character in "\t\n" or _UNSEEN.match(character) is not None
+
+
+def _in_bash(character: str) -> str:
+    if not _is_unseen(character):
+        return f"\\{character}" if character in "\\'" else character
+    is_byte = "\udc80" <= character <= "\udcff"  # of a file's name that is not UTF-8
+    data = character.encode("utf-8", "surrogateescape" if is_byte else "surrogatepass")
+    return "".join(f"\\x{byte:02x}" for byte in data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,17 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path, words: str) -> None:
     assert done.stderr == b"contextecho: the output: no space left on device\n"
 
 
+@pytest.mark.parametrize("words", ["--help", "stimuli list", "stimuli list --json", "--version"])
+def test_a_command_that_nobody_reads_ends_as_the_system_ends_one(words: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        done = subprocess.run(
+            [*FRESH, *words.split()], stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
 def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
     program = f'exec "{sys.executable}" -m contextecho stimuli list >&-'
     done = subprocess.run(["sh", "-c", program], capture_output=True, check=False)
@@ -99,6 +111,12 @@ def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
         ("$HOME", "'$HOME'"),
         ("A`B`", "'A`B`'"),
         ("IT'S", "'IT'\"'\"'S'"),
+        ("A\nB", r"$'A\x0aB'"),
+        ("A\tB", r"$'A\x09B'"),
+        ("\x1b[31mIT'S\\A", r"$'\x1b[31mIT\'S\\A'"),
+        ("FDP\u202e.JSONL", r"$'FDP\xe2\x80\xae.JSONL'"),
+        (os.fsdecode(b"CAF\xe9 x"), r"$'CAF\xe9 x'"),
+        ("漢👩\u200d💻", "'漢👩\u200d💻'"),
     ],
 )
 def test_the_next_command_can_be_pasted(
@@ -106,3 +124,5 @@ def test_the_next_command_can_be_pasted(
 ) -> None:
     say_next("scan", word)
     assert capsys.readouterr().err == f"Next: contextecho scan {written}\n"
+    echoed = subprocess.run(["bash", "-c", f"printf %s {written}"], capture_output=True, check=True)
+    assert os.fsdecode(echoed.stdout) == word

@@ -269,6 +269,26 @@ def test_a_list_of_nothing_leads_to_the_scan_that_says_why_and_it_not_back(
     assert err == f"contextecho: {tmp_path}: holds no session (try contextecho demo)\n"
 
 
+@pytest.mark.parametrize("command", [["sessions", "list"], ["scan"]])
+def test_where_nothing_was_looked_at_it_is_said_what_was_passed_over(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, tree: Path, command: list[str]
+) -> None:
+    (tmp_path / "mine" / "deep").mkdir(parents=True)
+    for name in ("mine/talk.txt", "mine/export.zip", "mine/deep/notes.md"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "mine" / "elsewhere").symlink_to(tree)
+    (tmp_path / "mine" / "nowhere.lnk").symlink_to(tmp_path / "gone")
+    with pytest.raises(SystemExit) as stop:
+        main([*command, str(tmp_path / "mine")])
+    link, last = capsys.readouterr().err.splitlines()
+    assert stop.value.code == 2
+    assert link == (
+        f"1 link to folders not followed: {tmp_path}/mine/elsewhere (name one to look there)"
+    )
+    assert "; 4 files of other names not looked at: name one" in last
+    main([*command, str(tmp_path / "mine" / "elsewhere")])
+
+
 def test_one_of_several_that_is_named_beside_its_file_counts_once(
     capsys: pytest.CaptureFixture[str], tree: Path
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from contextecho import plan, read_session
 from contextecho.errors import SessionError
 from contextecho.models.providers import Provider
-from contextecho.sessions import readers
+from contextecho.sessions import registry
 from contextecho.stimuli import load_battery
 from contextecho.studies import load_study
 from docs.pages import Page, page
@@ -40,9 +40,9 @@ def notes(shown: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: notes\nVersion: 1\n")
     (installed / "entry_points.txt").write_text("[contextecho.readers]\nnotes = notes\n")
     monkeypatch.syspath_prepend(str(shown))
-    readers._installed.cache_clear()
+    registry.other_readers.cache_clear()
     yield
-    readers._installed.cache_clear()
+    registry.other_readers.cache_clear()
     sys.modules.pop("notes", None)
 
 

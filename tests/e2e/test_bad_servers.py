@@ -127,3 +127,22 @@ def test_a_budget_that_runs_out_keeps_what_it_bought_and_the_next_one_goes_on(
         assert provider.billed_input + provider.billed_output <= 20_000
         assert terminal.run("probe", chat, *words).code == 0
         assert provider.answered == 40
+
+
+@pytest.mark.parametrize("deadline", ["soon", slowly("2"), "0m", slowly("2020-01-01T06:00")])
+def test_a_deadline_that_is_none(kept: Terminal, deadline: str) -> None:
+    done = kept.run("probe", "chat.jsonl", *SIMULATED, *SHORT, "--deadline", deadline)
+    refused(done, 2, "--deadline", "2026-12-01T06:00")
+
+
+def test_a_deadline_ends_the_run_with_what_came_and_the_next_one_goes_on(
+    terminal: Terminal, chat: str
+) -> None:
+    words = ("--target", "openai/x", *SHORT, "--quiet", "--base-url")
+    with serving(latency=3600.0) as slow:
+        done = terminal.run("probe", chat, *words, slow.url, "--deadline", "1s")
+        refused(done, 5, "the time is up; 0 of 40 requests answered", "the same command continues")
+        assert "Next: contextecho report" in done.err
+    with serving() as provider:
+        done = terminal.run("probe", chat, *words, provider.url, "--deadline", "1d")
+        assert (done.code, provider.answered) == (0, 40)

@@ -63,7 +63,8 @@ class Spread:
         self.run = store.begin_run(plan, "s", {})
         limits = limits or Limits()
         clock = asyncio.get_running_loop().time
-        self.hub = Hub(limits, None if budget is None else budget.limit, clock)
+        room = None if budget is None else budget.limit
+        self.hub = Hub(limits, clock, room=room, seconds=limits.deadline)  # the clock begins at 0
         self.near = NearHub(self.hub, seconds)
         self.terms = Terms(
             store="",

@@ -237,23 +237,6 @@ async def test_retry_after_holds_the_whole_lane(store):
     assert times[1] - times[0] >= 0.29
 
 
-async def test_a_deadline_ends_the_work_and_keeps_what_came(store, limits, monkeypatch):
-    """It passes while the hundredth call is out: by the loop's clock, an hour later."""
-    plan = make_plan(positions=4, probes=50)
-    model = ScriptedModel("openai/one")
-    loop = asyncio.get_running_loop()
-    clock = loop.time
-    monkeypatch.setattr(loop, "time", lambda: clock() + 3600 * (len(model.asked) >= 100))
-    late = msgspec.structs.replace(limits, deadline=3600, most_concurrency=8)
-    collection = await gather(store, plan, model, limits=late)
-    assert collection.reason is Reason.DEADLINE
-    assert 100 <= collection.done < 100 + 8
-    assert collection.done + collection.missing == 400
-    run = begin(store, plan)
-    assert len(list(store.missing(run.id))) == collection.missing
-    assert collection.spend.total.lost == 0  # calls in flight were waited for
-
-
 async def test_two_collections_of_one_run_at_once_are_refused(store, plan, limits):
     run = begin(store, plan)
     with store.collecting(run.id), pytest.raises(UsageError, match="another process"):

@@ -168,3 +168,17 @@ def test_a_deadline_holds_during_a_pause(store):
     done = gather(store, [model], limits, positions=4, probes=50)
     assert done.reason == "deadline"
     assert done.done == 20
+
+
+def test_no_slot_is_idle_once_the_prefixes_are_warm(store):
+    """8 prefixes are warmed in a round of their own; 64 at once need 7 more for the other 392."""
+    plan = make_plan(positions=4, probes=50)
+    model = ScriptedModel("openai/one", seconds=1.0)
+    run = store.begin_run(plan, "s", {})
+    limits = Limits(concurrency=64, most_concurrency=64)
+
+    async def ended() -> float:
+        await collect(plan, store, run, {model.id: model}, limits=limits)
+        return asyncio.get_running_loop().time()
+
+    assert run_virtually(ended()) == 1 + 7

@@ -239,12 +239,12 @@ def test_a_deadline_is_that_of_the_whole(store: Store) -> None:
         plan, limits = make_plan(positions=4, probes=30), Limits(deadline=35.0)
         spread = Spread(plan, store, {ONE: model}, limits=limits)
         await spread.work(2)
+        assert loop_time() <= 35.1  # what is out then is dropped
         return spread
 
     spread = run_virtually(work())
     assert all(outcome.late for outcome in spread.outcomes)
     assert 0 < spread.tally.done < 240
-    assert store.spend(spread.run.id).total.lost == 0
 
 
 def test_a_dead_workers_group_is_taken_up_and_nothing_kept_is_asked_again(store: Store) -> None:
@@ -313,7 +313,7 @@ def ask(worker: str, **fields: object) -> Ask:
 
 
 def test_slots_are_shared_evenly_and_never_given_twice() -> None:
-    hub = Hub(Limits(concurrency=8), None, lambda: 0.0)
+    hub = Hub(Limits(concurrency=8), lambda: 0.0)
     joined(hub, "one")
     assert hub.exchange(ask("one")).slots == 8
     joined(hub, "two")
@@ -325,14 +325,14 @@ def test_slots_are_shared_evenly_and_never_given_twice() -> None:
 
 
 def test_accounts_do_not_share() -> None:
-    hub = Hub(Limits(concurrency=8), None, lambda: 0.0)
+    hub = Hub(Limits(concurrency=8), lambda: 0.0)
     joined(hub, "one", account="a")
     joined(hub, "two", account="b")
     assert [hub.exchange(ask(name)).slots for name in ("one", "two")] == [8, 8]
 
 
 def test_a_worker_gets_passes_for_idle_slots_and_half_a_round_to_come() -> None:
-    hub = Hub(Limits(concurrency=8), None, lambda: 0.0)
+    hub = Hub(Limits(concurrency=8), lambda: 0.0)
     joined(hub, "one")
     assert len(hub.exchange(ask("one")).passes) == 12
     assert len(hub.exchange(ask("one", in_flight=8, passes=1)).passes) == 3
@@ -341,7 +341,7 @@ def test_a_worker_gets_passes_for_idle_slots_and_half_a_round_to_come() -> None:
 
 
 def test_clocks_of_workers_are_not_compared() -> None:
-    hub = Hub(Limits(), None, lambda: 1_000.0)
+    hub = Hub(Limits(), lambda: 1_000.0)
     joined(hub, "one", "two")
     back = Back(sent=Sent(5.0, 0.0, (1.0, 0.0)), usage=None, allowance=None, hold_until=37.0)
     assert hub.exchange(ask("one", now=7.0, back=(back,))).hold == 30.0
@@ -349,7 +349,7 @@ def test_clocks_of_workers_are_not_compared() -> None:
 
 
 def test_money_that_a_lost_worker_held_counts_as_spent() -> None:
-    hub = Hub(Limits(concurrency=2), 10.0, lambda: 0.0)
+    hub = Hub(Limits(concurrency=2), lambda: 0.0, room=10.0)
     joined(hub, "one")
     lease = hub.exchange(ask("one", worst=3.0))
     assert (len(lease.passes), lease.money, lease.over) == (3, 9.0, False)
@@ -361,7 +361,7 @@ def test_money_that_a_lost_worker_held_counts_as_spent() -> None:
 
 
 def test_what_a_worker_did_not_use_goes_to_the_others() -> None:
-    hub = Hub(Limits(concurrency=2), 10.0, lambda: 0.0)
+    hub = Hub(Limits(concurrency=2), lambda: 0.0, room=10.0)
     joined(hub, "one", "two")
     passes = hub.exchange(ask("one", worst=5.0)).passes
     assert len(passes) == 2

@@ -15,7 +15,7 @@ from servers.fake import FakeProvider, Fault
 
 Ask = Callable[..., Request]
 
-NOON = 1_755_777_600.0  # 2025-08-21T12:00:00Z
+NOON = {"date": "Thu, 21 Aug 2025 12:00:00 GMT"}
 OPENAI = {  # the example of OpenAI's guide to rate limits
     "x-ratelimit-limit-requests": "60",
     "x-ratelimit-limit-tokens": "150000",
@@ -27,7 +27,7 @@ OPENAI = {  # the example of OpenAI's guide to rate limits
 
 
 def told(target: str, headers: dict[str, str]) -> Allowance | None:
-    return read_allowance(headers, find_provider(target).limits, NOON)
+    return read_allowance({**NOON, **headers}, find_provider(target).limits)
 
 
 @pytest.mark.parametrize("target", ["openai/gpt-4.1", "nobody/knows"])
@@ -104,7 +104,7 @@ def test_a_provider_whose_headers_are_not_known_tells_nothing() -> None:
     ],
 )
 def test_each_form_of_time_is_read(said: str, seconds: float) -> None:
-    allowance = read_allowance({"reset": said}, LimitHeaders(tokens_reset="reset"), NOON)
+    allowance = read_allowance({**NOON, "reset": said}, LimitHeaders(tokens_reset="reset"))
     assert allowance == Allowance(tokens_reset=pytest.approx(seconds, abs=1e-9))
 
 
@@ -112,13 +112,13 @@ def test_each_form_of_time_is_read(said: str, seconds: float) -> None:
 @pytest.mark.parametrize("odd", ["", "-1", "soon", "6m0", "1e9", "nan", "٤", "2025-08-21T12:00:00"])
 def test_what_is_no_number_and_no_time_was_not_said(odd: str) -> None:
     names = LimitHeaders(tokens_left="left", tokens_reset="reset")
-    assert read_allowance({"left": odd, "reset": odd}, names, NOON) is None
+    assert read_allowance({**NOON, "left": odd, "reset": odd}, names) is None
 
 
 @given(st.text(max_size=40))
 def test_no_header_breaks_the_reader(said: str) -> None:
     names = LimitHeaders(tokens_left="said", tokens_reset="said")
-    allowance = read_allowance({"said": said}, names, NOON)
+    allowance = read_allowance({**NOON, "said": said}, names)
     assert allowance is None or (allowance.tokens_reset or 0.0) >= 0.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from contextecho.scoring.judge import MAXIMUM_CHARACTERS
 from contextecho.store import Store
 from contextecho.studies import Cell
 from scoring.runs import collect, make_plan, say
+from servers.virtual import run_virtually
 
 QUICK = Limits(first_delay=0.01, longest_delay=0.02, attempts=2)
 
@@ -276,6 +278,22 @@ async def test_a_token_budget_holds_over_both_passes(store: Store) -> None:
     assert done.reason is Reason.BUDGET
     finished = await judge_run(store, run, Judge(), repeat_share=0)
     assert finished.judged == 10
+
+
+def test_a_deadline_holds_over_both_passes(store: Store) -> None:
+    run = collect(store, make_plan(positions=1, paraphrases=1), _answer)
+
+    class Slow(Judge):
+        max_concurrency = 1
+
+        async def answer(self, request: Request) -> Reply:
+            await asyncio.sleep(1.0)
+            return await super().answer(request)
+
+    judge = Slow(lambda _: "unreadable")
+    work = judge_run(store, run, judge, limits=Limits(deadline=15.0))
+    assert run_virtually(work).reason is Reason.DEADLINE
+    assert len(judge.asked) == 10 + 4  # a call that begins at 14 would not be back before 15
 
 
 async def test_a_budget_too_small_for_one_call_is_refused_before_anything_is_sent(

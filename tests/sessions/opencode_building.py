@@ -177,14 +177,18 @@ def add_session(database: sqlite3.Connection, messages: Sequence[Message], **fie
         " time_created, time_updated) VALUES (?, 'p1', ?, 's', ?, 't', ?, ?, ?, ?)",
         (record["id"], record.get("parentID"), "/work", record["version"], revert, *times),
     )
+    add_messages(database, record["id"], messages)
+
+
+def add_messages(database: sqlite3.Connection, session: str, messages: Sequence[Message]) -> None:
     for message in messages:
         info = {k: v for k, v in message["info"].items() if k != "id"}
         id, now = message["info"]["id"], message["info"]["time"]["created"]
-        row = (id, record["id"], now, now, json.dumps(info))
+        row = (id, session, now, now, json.dumps(info))
         database.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", row)
         for part in message["parts"]:
             data = {k: v for k, v in part.items() if k not in ("id", "messageID")}
-            part_row = (part["id"], id, record["id"], now, now, json.dumps(data))
+            part_row = (part["id"], id, session, now, now, json.dumps(data))
             database.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", part_row)
     database.commit()
 

@@ -229,6 +229,19 @@ def deep(attributes: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def in_texts(attributes: dict[str, Any], made: Callable[[Any], Any]) -> dict[str, Any]:
+    """The same attributes, each list of messages a text of JSON of what is `made` of it."""
+    return {
+        key: json.dumps(made(value)) if isinstance(value, list) else value
+        for key, value in attributes.items()
+    }
+
+
+def calls_in_texts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages with dotted keys whose calls are a text of JSON of their own."""
+    return [in_texts(message, lambda calls: calls) for message in messages]
+
+
 def phoenix(form: Callable[[dict[str, Any]], Any]) -> Callable[[list[dict[str, Any]]], Any]:
     """Spans as Phoenix exports them; `form` is how it writes attributes."""
 
@@ -336,6 +349,11 @@ EXPORTS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "openinference flat": phoenix(lambda attributes: flat(attributes, "")),
     "openinference nested": phoenix(lambda attributes: deep(flat(attributes, ""))),
     "openinference text": phoenix(lambda attributes: json.dumps(deep(flat(attributes, "")))),
+    "openinference texts of dotted keys": phoenix(lambda a: in_texts(a, lambda found: found)),
+    "openinference texts in texts": phoenix(lambda a: in_texts(a, calls_in_texts)),
+    "openinference texts of flat keys": phoenix(lambda a: in_texts(a, lambda m: flat(m, ""))),
+    "openinference texts of nested": phoenix(lambda a: in_texts(a, lambda m: deep(flat(m, "")))),
+    "openinference texts in OTLP": phoenix(lambda a: pairs(in_texts(a, lambda found: found))),
     "langsmith langchain": langsmith(of_langchain),
     "langsmith openai": langsmith(of_openai),
 }

@@ -52,8 +52,7 @@ async def test_tasks_of_one_moment_share_a_transaction_and_find_it_on_disk(
 async def test_a_call_given_up_before_it_was_written_is_not_in_the_ledger(
     store: Store, run: RunInfo, plan: Plan, place: str
 ):
-    given_up = asyncio.create_task(store.opened_attempt(run.id, plan.request(plan.cells[0])))
-    await asyncio.sleep(0)
+    given_up = store.opened_attempt(run.id, plan.request(plan.cells[0]))
     given_up.cancel()
     await store.opened_attempt(run.id, plan.request(plan.cells[1]))
     assert query(place, "SELECT key FROM attempt") == [(plan.request(plan.cells[1]).key,)]
@@ -65,8 +64,7 @@ async def test_a_reply_is_written_even_if_its_task_is_cancelled(
     request = plan.request(plan.cells[0])
     with store.collecting(run.id):
         attempt = await store.opened_attempt(run.id, request)
-        waiting = asyncio.create_task(store.settled(attempt, answer()))
-        await asyncio.sleep(0)
+        waiting = store.settled(attempt, answer())
         waiting.cancel()
     assert store.reply(request.key) == answer()
 
@@ -75,8 +73,7 @@ async def test_a_reply_of_the_last_moment_is_written_when_the_store_is_closed(
     store: Store, run: RunInfo, plan: Plan, place: str
 ):
     attempt = await store.opened_attempt(run.id, plan.request(plan.cells[0]))
-    waiting = asyncio.create_task(store.settled(attempt, answer("late")))
-    await asyncio.sleep(0)
+    waiting = store.settled(attempt, answer("late"))
     store.close()
     assert query(place, "SELECT text, settled FROM attempt JOIN reply ON attempt = id") == [
         ("late", 1)

@@ -63,7 +63,7 @@ async def test_calls_in_flight_survive_a_restart(
     requests = [plan.request(cell) for cell in plan.cells]
     attempts = await asyncio.gather(*(store.opened_attempt(run.id, r) for r in requests))
     postgres.stop("immediate")
-    settled = [asyncio.create_task(store.settled(a, answer(str(a)))) for a in attempts]
+    settled = [store.settled(a, answer(str(a))) for a in attempts]
     await asyncio.sleep(0.05)
     postgres.start()
     await asyncio.gather(*settled)

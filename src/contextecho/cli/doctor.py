@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from contextecho.cli.finding import say_reading
 from contextecho.cli.options import json_option, store_option
 from contextecho.cli.printing import print_json, say_next, show
 from contextecho.counting import counted
-from contextecho.errors import UsageError
+from contextecho.errors import ReaderWarning, UsageError
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +63,7 @@ def _look(store: Path | str) -> Iterator[Finding]:
     yield _embedded_model()
     yield _figures()
     yield from _keys()
+    yield from _readers()
     yield _sessions()
     yield _store(store)
 
@@ -102,6 +104,21 @@ def _keys() -> Iterator[Finding]:
             detail=f"{place} is set" if place else "no key",
             todo="" if place else f"to use it, set {' or '.join(provider.key_env)}",
         )
+
+
+def _readers() -> Iterator[Finding]:
+    """Those of other packages; what is said here of one is not said again as a warning."""
+    from contextecho.sessions import other_readers
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReaderWarning)
+        found = other_readers()
+    for reader in found.usable:
+        yield Finding(
+            name=f"reader: {reader.NAME}", ok=True, detail=f"of the package {reader.package}"
+        )
+    for error in found.refused:
+        yield Finding(name=error.where, ok=False, detail=error.what, todo=error.todo)
 
 
 def _sessions() -> Finding:

@@ -133,10 +133,34 @@ def say_copies(count: int) -> None:
         say(f"{counted(count, 'copy', 'copies')} left out: the originals are there")
 
 
+def say_earlier(count: int) -> None:
+    """Say how many kept files were left out because a later one holds all that they do."""
+    if count:
+        say(f"{counted(count, 'earlier state')} left out: kept of sessions that went on")
+
+
 def say_continued(count: int) -> None:
     """Say how many files were left out because their sessions go on in others of the list."""
     if count:
         say(f"{counted(count, 'file')} read with others, in which their sessions go on")
+
+
+def say_links(links: Sequence[str]) -> None:
+    """Name the first links to folders, behind which nobody looked."""
+    if links:
+        names = ", ".join(links[:_MOST_NAMED])
+        more = " and others" if len(links) > _MOST_NAMED else ""
+        say(
+            one_line(
+                f"{counted(len(links), 'link')} to folders not followed: {names}{more} "
+                "(name one to look there)"
+            )
+        )
+
+
+def others_said(count: int) -> str:
+    """What a message adds of files whose names say that they hold no sessions."""
+    return f"; {counted(count, 'file')} of other names not looked at: name one" if count else ""
 
 
 def say_strangers(strangers: Sequence[SessionError]) -> None:

@@ -1,7 +1,7 @@
 """The command line. Commands are loaded only when they are called.
 
 `contextecho --help` must stay fast: this file imports click and nothing else;
-each command lives in the file that `COMMANDS` names, as an object `command`.
+each command lives in the file of its name, as an object `command`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from importlib import import_module
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from typing import Any, TextIO
 
 import click
 
 from contextecho import __version__
-from contextecho.errors import ContextEchoError
+from contextecho.cli.groups import LazyGroup
+from contextecho.errors import ContextEchoError, ReaderWarning
 from contextecho.untrusted import one_line
 
 COMMANDS = {
@@ -38,30 +40,35 @@ COMMANDS = {
 
 EPILOG = """\b
 Exit codes: 0 ok, 1 regression, 2 usage, 3 inconclusive, 4 incomplete,
-5 budget, 6 provider, 130 interrupted (run the same command to continue)."""
+5 budget, 6 provider, 130 interrupted (run the same command to continue),
+141 nobody reads the output any more."""
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when called; their help lines stand above."""
+class Commands(LazyGroup):
+    """The commands; their help lines stand above, so that `--help` imports none."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All command names, in alphabetical order."""
-        return sorted(COMMANDS)
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Read the words, which may print help; whoever stops reading it ends the command."""
+        with _heard():
+            return super().make_context(*args, **settings)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"contextecho.cli.{cmd_name}").command
-        return command
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; whoever stops reading what it prints ends it, as the system would."""
+        with _heard():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
+        """Write the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    homes={name: f"contextecho.cli.{name}" for name in COMMANDS},
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="contextecho")
 def app() -> None:
     """Tell whether the model at the end of a long session is still the one that was shipped."""
@@ -71,9 +78,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; turn our errors into one line and their exit code."""
     _accept_any_text()
     _leave_in_order()
+    warnings.showwarning = _say_warning
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
-        click.echo(nl=False)  # flushes: a full disk is told of here, not when the interpreter ends
+        with _heard():  # flushes: a full disk is told of here, not when the interpreter ends
+            click.echo(nl=False)
     except ContextEchoError as error:
         click.echo(f"contextecho: {one_line(str(error))}", err=True)
         sys.exit(error.exit_code)
@@ -85,14 +94,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("contextecho: interrupted; run the same command to continue", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         where = error.filename or "the output"
         click.echo(f"contextecho: {one_line(str(where))}: {reason}", err=True)
-        _forget_output()
+        _forget(sys.stdout)
         sys.exit(2)
 
 
@@ -102,6 +108,19 @@ def _leave_in_order() -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning in one line; of code that is not ours, with its place."""
+    where = "" if issubclass(category, ReaderWarning) else f"{filename}:{lineno}: "
+    click.echo(f"contextecho: {one_line(f'{where}{message}')}", err=True)
+
+
 def _accept_any_text() -> None:
     """Write what the encoding of stdout or stderr lacks as an escape, as its code point."""
     for stream in (sys.stdout, sys.stderr):
@@ -109,10 +128,21 @@ def _accept_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _forget_output() -> None:
+@contextmanager
+def _heard() -> Iterator[None]:
+    """End as a program does that a closed pipe ends; click would end with a regression's 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        for stream in (sys.stdout, sys.stderr):
+            _forget(stream)
+        sys.exit(128 + signal.SIGPIPE)
+
+
+def _forget(stream: TextIO) -> None:
     """What could not be written is not tried again when the interpreter ends."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show(error: click.ClickException) -> None:

@@ -7,12 +7,11 @@ The one thing to know: text from sessions, models and files is untrusted; `show`
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Any
 
 import click
 
-from contextecho.untrusted import make_visible
+from contextecho.untrusted import make_visible, shell_word
 
 _SURROGATES = re.compile("[\ud800-\udfff]+")
 
@@ -36,7 +35,7 @@ def say(text: str) -> None:
 
 
 def say_next(*words: object) -> None:
-    """Name the next command, filled in and quoted for a shell."""
+    """Name the next command, filled in and quoted for a shell (`command_line`)."""
     say_command("Next", *words)
 
 
@@ -48,7 +47,12 @@ def say_next_plan(session: object, even: int | None = None) -> None:
 
 def say_command(what: str, *words: object) -> None:
     """Name a command of this program after `what` it is for."""
-    say(f"{what}: contextecho " + " ".join(shlex.quote(str(word)) for word in words))
+    say(f"{what}: {command_line(*words)}")
+
+
+def command_line(*words: object) -> str:
+    """A command of this program on one line, quoted for a shell."""
+    return " ".join(["contextecho", *(shell_word(str(word)) for word in words)])
 
 
 def _encodable(value: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from contextecho.engine import Estimate
 
 ASK_ABOVE_DOLLARS = 1.0
+_USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 
 
 @click.command()
 @axes
 @click.option("--on", metavar="ray[://HOST:PORT]", help="Ask from the nodes of a Ray cluster.")
 @click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
+@click.option("--deadline", metavar="2h|MOMENT", help="End by then, e.g. 2026-12-01T06:00.")
 @click.option("--base-url", help="Address of an OpenAI- or Anthropic-compatible server.")
 @click.option("--key-env", metavar="NAME", help="Variable that holds the targets' key.")
 @click.option("--header", "headers", multiple=True, metavar="NAME: VALUE", help="Extra header.")
@@ -60,9 +63,14 @@ ASK_ABOVE_DOLLARS = 1.0
 def command(session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
     from contextecho.api import place_of, prepare
-    from contextecho.engine import Limits, open_progress
+    from contextecho.engine import Limits, open_progress, parse_deadline
     from contextecho.reports import refuse_unwritable
 
+    given = choices["deadline"]
+    limits = Limits(
+        attempts=choices["attempts"],
+        deadline=None if given is None else time.monotonic() + parse_deadline(given),
+    )
     target_reach, judge_reach = _reaches(choices)
     if choices["output"] is not None:
         refuse_unwritable(choices["output"])
@@ -85,7 +93,7 @@ def command(session: str, **choices: Any) -> None:
             store,
             place=place,
             progress=open_progress(quiet=choices["quiet"]),
-            limits=Limits(attempts=choices["attempts"]),
+            limits=limits,
         )
     _show(run, choices["output"], as_json=choices["as_json"])
     _end(run, reported=choices["output"] is not None, judge_named=terms["judge"] is not None)
@@ -157,9 +165,10 @@ def _end(run: Run, *, reported: bool, judge_named: bool) -> None:
     collection, judging = run.collection, run.judging
     reason = collection.reason or (judging.reason if judging else None)
     again = f"run {run.info.id} is kept in {run.store}; the same command continues it"
-    if reason == "budget":
+    if reason in _USED_UP:
         unread = "; no judge was asked" if judge_named and judging is None else ""
-        raise BudgetError(f"the budget is used up; {_state(run)}{unread}", todo=again)
+        say_next("report", run.info.id, *store_words(run.store), "-o", "report.html")
+        raise BudgetError(f"{_USED_UP[reason]}; {_state(run)}{unread}", todo=again)
     if collection.stopped_targets and not collection.done:
         raise ProviderError(f"{_why(run)}; {_state(run)}", todo=again)
     if not collection.complete:

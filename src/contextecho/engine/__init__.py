@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextecho.engine.asking import Collection, Reason, Work, ask_requests, run_in_loop
 from contextecho.engine.budget import Budget, Purse
 from contextecho.engine.collect import collect
+from contextecho.engine.deadline import parse_deadline
 from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress, Tally, open_progress
@@ -30,5 +31,6 @@ __all__ = [
     "collect_on",
     "estimate_plan",
     "open_progress",
+    "parse_deadline",
     "run_in_loop",
 ]

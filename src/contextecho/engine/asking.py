@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
 from enum import StrEnum
@@ -93,7 +94,6 @@ async def ask_requests(
         tally=tally,
         progress=progress,
         on_reply=on_reply,
-        began=asyncio.get_running_loop().time(),
     )
     ticker = asyncio.create_task(_tick(progress, tally))
     try:
@@ -131,7 +131,11 @@ def run_in_loop(work: Coroutine[Any, Any, T], models: Iterable[Model]) -> T:
                 stack.push_async_callback(model.close)
             return await work
 
-    return asyncio.run(run())
+    gc.freeze()  # what was made before the first call outlives the last: it is not looked at again
+    try:
+        return asyncio.run(run())
+    finally:
+        gc.unfreeze()
 
 
 async def _together(coroutines: list[Coroutine[Any, Any, None]]) -> None:

@@ -16,6 +16,7 @@ from contextecho.engine.account import Account, account_of
 from contextecho.engine.agenda import Agenda, Item
 from contextecho.engine.breaker import Breaker, State
 from contextecho.engine.budget import Purse, Tariff
+from contextecho.engine.deadline import Deadline
 from contextecho.engine.pace import Limits
 from contextecho.engine.progress import Progress, Tally
 from contextecho.engine.quota import Sent
@@ -39,7 +40,6 @@ class Job:
     tally: Tally
     progress: Progress
     on_reply: OnReply | None
-    began: float  # on the loop's clock
     lanes: list[Lane] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)
 
@@ -82,6 +82,7 @@ class Lane:
         self._price: Price | None = find_price(model.id)
         self._account = job.account(model)
         self._breaker = Breaker(job.limits)
+        self._deadline = Deadline(job.limits.deadline)
         self._agenda = Agenda(groups, job.limits.most_concurrency, model.caching)
         self._flying: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
@@ -107,6 +108,8 @@ class Lane:
     async def run(self) -> None:
         """Work until nothing is left to do, or no more may be done.
 
+        What is still out at the deadline is dropped: the ledger knows it as lost.
+
         Raises what a call raised: that is a defect, or a store that cannot be written.
         """
         try:
@@ -124,7 +127,7 @@ class Lane:
     # Beginning calls
 
     async def _launch(self) -> bool:
-        """Begin every call that may begin now; False when none is out and none will follow."""
+        """Begin every call that may begin now; False when nothing is left to wait for."""
         self._look_at = None
         waits = False
         while not self._halted():
@@ -144,13 +147,13 @@ class Lane:
                 break
             self._begin(item)
         if self._flying:
-            return True
+            return not self._deadline.passed(self._loop.time())
         return not self._halted() and (waits or self._look_at is not None or self._agenda.has_front)
 
     def _halted(self) -> bool:
-        deadline = self._job.limits.deadline
-        if deadline is not None and self._loop.time() >= self._job.began + deadline:
-            self.late = True
+        """Whether no call may begin any more: now, or when the next one could."""
+        begun = self._loop.time() if self._look_at is None else self._look_at
+        self.late = self.late or not self._deadline.allows(begun)
         return bool(self.stopped) or self.over_budget or self.late
 
     async def _count_stored(self) -> None:
@@ -230,6 +233,7 @@ class Lane:
         if isinstance(reply, Failed):
             self._failed(item, reply, sent)
         else:
+            self._deadline.learn(self._loop.time() - sent.at)
             self._succeeded(item, reply)
 
     def _landed(self, task: asyncio.Task[None]) -> None:
@@ -337,9 +341,7 @@ class Lane:
 
     async def _sleep(self) -> None:
         """Until a call lands, waiting work is due, the purse has changed, or time is up."""
-        deadline = self._job.limits.deadline
-        ends_at = None if deadline is None or self.late else self._job.began + deadline
-        moments = [moment for moment in (self._look_at, ends_at) if moment is not None]
+        moments = [at for at in (self._look_at, self._deadline.moment) if at is not None]
         timer = self._loop.call_at(min(moments), self._event.set) if moments else None
         await self._event.wait()
         self._event.clear()

@@ -26,7 +26,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     patience: int = 10  # requests that fail in a row before a target is left alone for a while
     first_pause: float = 5.0  # that it is then left alone; doubled each time, to `longest_delay`
     trials: int = 12  # calls, one after each pause, that may fail before it is given up
-    deadline: float | None = None  # after this long, begin no more calls
+    deadline: float | None = None  # when all must be over, on the loop's clock (time.monotonic)
 
     def delay(self, attempt: int, retry_after: float | None) -> float:
         """How long to wait after the `attempt`-th attempt (from 1) failed.

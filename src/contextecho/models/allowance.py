@@ -3,7 +3,8 @@
 The one thing to know: header names are data (`LimitHeaders`, one set a provider), and
 their values come in four forms that cannot be mistaken for each other: a plain number
 of seconds, a Go duration (`6m0s`), an RFC 3339 time, and a Unix time in seconds or
-milliseconds. What is none of them, or negative, was not said.
+milliseconds. What is none of them, or negative, was not said. A time is one on the server's
+clock, which it tells in `Date`: ours may be wrong, or be set while we wait.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 
 import msgspec
 
@@ -42,14 +44,10 @@ NO_LIMITS = LimitHeaders()  # of a server that tells nothing
 _FIELDS = LimitHeaders.__struct_fields__
 
 
-def read_allowance(
-    headers: Mapping[str, str], names: LimitHeaders, now: float | None = None
-) -> Allowance | None:
-    """The allowance that the headers tell; None where they tell nothing.
-
-    `headers` are looked up by lower-case name; `now` is a Unix time, the clock's if None.
-    """
-    moment = time.time() if now is None else now
+def read_allowance(headers: Mapping[str, str], names: LimitHeaders) -> Allowance | None:
+    """The allowance that the headers, looked up by lower-case name, tell; None where nothing."""
+    if names == NO_LIMITS:
+        return None
     told: dict[str, float] = {}
     for field in _FIELDS:
         name = getattr(names, field)
@@ -57,7 +55,7 @@ def read_allowance(
         if said is None:
             continue
         value = (
-            seconds_until(said.strip(), moment)
+            seconds_until(said.strip(), headers)
             if field.endswith("_reset")
             else _number(said.strip())
         )
@@ -82,17 +80,36 @@ def _number(said: str) -> float | None:
     return float(said) if _NUMBER.fullmatch(said) else None
 
 
-def seconds_until(said: str, now: float) -> float | None:
-    """Seconds from `now` until the time that was said; None where it is no time."""
+def seconds_until(said: str, headers: Mapping[str, str]) -> float | None:
+    """Seconds from a reply with these headers until the time that was said; None: it is none."""
     number = _number(said)
     if number is not None:
-        if number >= _UNIX_MILLISECONDS:
-            return max(0.0, number / 1000 - now)
-        return max(0.0, number - now) if number >= _UNIX_SECONDS else number
+        if number < _UNIX_SECONDS:
+            return number
+        return _ahead(number / 1000 if number >= _UNIX_MILLISECONDS else number, headers)
     if _DURATION.fullmatch(said):
         return math.fsum(float(size) * _SECONDS[unit] for size, unit in _PART.findall(said))
     try:
         moment = datetime.fromisoformat(said)
-        return None if moment.tzinfo is None else max(0.0, moment.timestamp() - now)
+        return None if moment.tzinfo is None else _ahead(moment.timestamp(), headers)
     except (ValueError, OverflowError, OSError):
+        return None
+
+
+def seconds_until_date(said: str, headers: Mapping[str, str]) -> float | None:
+    """As `seconds_until` an HTTP date."""
+    moment = _http_date(said)
+    return None if moment is None else _ahead(moment, headers)
+
+
+def _ahead(moment: float, headers: Mapping[str, str]) -> float:
+    """Seconds until a Unix time, at the moment in which the server sent its reply."""
+    sent = _http_date(headers.get("date", ""))
+    return max(0.0, moment - (time.time() if sent is None else sent))
+
+
+def _http_date(said: str) -> float | None:
+    try:
+        return parsedate_to_datetime(said).timestamp()
+    except (ValueError, OverflowError, OSError):  # no date, or one that no calendar holds
         return None

@@ -116,7 +116,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | None:
     """The body, unpacked; `None` when it is longer than any answer can be."""
     pieces: list[bytes] = []
     room = _LONGEST
-    async for piece in response.content.iter_any():
+    while piece := await response.content.readany():
         room -= len(piece)
         if room < 0:
             response.close()

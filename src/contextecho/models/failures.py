@@ -7,15 +7,14 @@ it is one short line and holds no key, whatever the server echoed.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
 
 from contextecho.models.allowance import (
     NO_LIMITS,
     LimitHeaders,
     read_allowance,
     seconds_until,
+    seconds_until_date,
     used_up_for,
 )
 from contextecho.models.complaints import Complaint, complaint_of, is_page, read_complaint
@@ -68,7 +67,7 @@ def kind_of_status(status: int) -> FailureKind:
     return FailureKind.BAD_REQUEST
 
 
-def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that a `retry-after` header asks to wait (delta or HTTP date), else `None`."""
     milliseconds = headers.get("retry-after-ms")
     if milliseconds and re.fullmatch(r"\d+(\.\d+)?", milliseconds.strip()):
@@ -76,11 +75,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d+(\.\d+)?", value):
         return float(value)
-    try:
-        moment = parsedate_to_datetime(value).timestamp()
-    except (ValueError, OverflowError, OSError):  # no date, or one that no calendar holds
-        return None
-    return max(0.0, moment - (time.time() if now is None else now))
+    return seconds_until_date(value, headers)
 
 
 def blot(text: str, secrets: Sequence[str]) -> str:
@@ -152,7 +147,7 @@ def _wait(
     """What the server asks to wait: in its header, its body, or until what is used up is back."""
     asked = retry_after(headers)
     if asked is None and complaint.wait is not None:
-        asked = seconds_until(complaint.wait, time.time())
+        asked = seconds_until(complaint.wait, headers)
     if asked is None and kind is FailureKind.RATE_LIMIT and allowance is not None:
         asked = used_up_for(allowance)
     return asked

@@ -18,14 +18,18 @@ def word(value: object) -> str | None:
 
 def first_tokens(usage: object, paths: Iterable[tuple[str, ...]]) -> int | None:
     """The token count at the first of several paths that has one."""
-    counts = (tokens(usage, *path) for path in paths)
-    return next((count for count in counts if count is not None), None)
+    for path in paths:
+        if (count := tokens(usage, *path)) is not None:
+            return count
+    return None
 
 
 def tokens(usage: object, *path: str) -> int | None:
     """The token count at `path` in a usage object; None where there is none to believe."""
     for name in path:
         usage = usage.get(name) if isinstance(usage, dict) else None
+    if usage is None:
+        return None
     if isinstance(usage, float) and usage.is_integer():
         usage = int(usage)
     if isinstance(usage, bool) or not isinstance(usage, int):

@@ -112,9 +112,11 @@ def cache_mark(quirks: Quirks) -> dict[str, Any]:
 
 def _without(secrets: Sequence[str], reply: Reply) -> Reply:
     """The reply without keys that the server echoed in what it said."""
-    said = {name: getattr(reply, name) for name in ("text", "stop_reason", "served_model")}
+    said = {name: getattr(reply, name) or "" for name in ("text", "stop_reason", "served_model")}
+    if not any(secret in text for secret in secrets for text in said.values()):
+        return reply
     told = {name: blot(text, secrets) for name, text in said.items() if text}
-    return reply if told.items() <= said.items() else msgspec.structs.replace(reply, **told)
+    return msgspec.structs.replace(reply, **told)
 
 
 def json_reader(form: type[T]) -> Callable[[bytes], T]:

@@ -59,6 +59,7 @@ __all__ = [
     "most_texts",
     "next_command",
     "read_judgement",
+    "repeated",
     "rubric_ids",
     "score_run",
     "screen_all",
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
         lacking,
         most_texts,
         next_command,
+        repeated,
         worth_first,
     )
 else:
@@ -156,6 +158,13 @@ else:
         "shown": ("FEATURE_HEADS", "in_shown_unit"),
         "voices": ("Voice",),
         "suitability": ("SCREEN_TEXTS", "TRAJECTORY_STEPS", "Suitability", "suitability_of"),
-        "worth": ("heads_standing_out", "lacking", "most_texts", "next_command", "worth_first"),
+        "worth": (
+            "heads_standing_out",
+            "lacking",
+            "most_texts",
+            "next_command",
+            "repeated",
+            "worth_first",
+        ),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

@@ -54,6 +54,13 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     voices: Mapping[Voice, Sample]
 
 
+class Repeat(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session has of an earlier one that was scanned with it."""
+
+    session: str  # its path, as in `Screen`
+    prompts: int
+
+
 class Screen(msgspec.Struct, frozen=True, kw_only=True):
     """What can be seen in a session file alone."""
 
@@ -76,6 +83,8 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
     confounders: tuple[str, ...]
     outlook: Outlook
     is_cut: bool  # the file ends in the middle
+    inherited_prompts: int  # of the prompts: those that count for another session
+    repeats: tuple[Repeat, ...] = ()  # whose they are, where that one was scanned too
 
 
 def screen_session(session: Session) -> Screen:
@@ -106,6 +115,7 @@ def screen_session(session: Session) -> Screen:
         confounders=tuple(confounders_of(session, utterances)),
         outlook=outlook,
         is_cut=session.is_cut,
+        inherited_prompts=session.inherited_prompts,
     )
 
 

@@ -5,8 +5,9 @@ The terminal and the report say the same by these. Nothing here is a new number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from contextecho.counting import counted
 from contextecho.scoring.screen import Outlook, Screen
 from contextecho.scoring.shown import FEATURE_HEADS
 from contextecho.scoring.suitability import TRAJECTORY_STEPS, lacking_texts
@@ -33,6 +34,20 @@ def most_texts(screen: Screen) -> int:
     """How many texts of one voice stand under equal conditions, at most."""
     most = (texts for stratum in screen.strata for texts in stratum.texts.values())
     return max(most, default=0)
+
+
+def repeated(screen: Screen, named: Callable[[str], str] = str) -> str:
+    """How many of a session's prompts are those of which others, as they are `named`.
+
+    An empty string for most, which have no prompts but their own.
+    """
+    if not screen.inherited_prompts:
+        return ""
+    theirs = [f"{each.prompts:,} from {named(each.session)}" for each in screen.repeats]
+    said = " and ".join(theirs) or (
+        f"{screen.inherited_prompts:,} from the session that it goes on from"
+    )
+    return f"of its {counted(screen.prompts, 'prompt')}, {said}"
 
 
 def next_command(screens: Sequence[Screen]) -> tuple[str, ...]:

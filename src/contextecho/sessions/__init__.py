@@ -11,6 +11,7 @@ before does not pay for the readers. What each part knows; it imports only from 
     finding     the sessions on a machine   keeping        copies, before a client deletes
     example     the one that is bundled     circumstances  what surrounds each turn
     reading     which reader, and its session
+    registry    every reader            guarding   other packages', which may fail
     readers     one a format
     converting  other formats               packing        files that lie packed
     building    what readers are built from
@@ -31,6 +32,7 @@ __all__ = [
     "Conditions",
     "Content",
     "FoundSession",
+    "Hashes",
     "Inside",
     "Kept",
     "Kind",
@@ -45,6 +47,7 @@ __all__ = [
     "Survey",
     "Turn",
     "Walk",
+    "begins_with",
     "choose_format",
     "circumstances_of",
     "conditions_at",
@@ -52,6 +55,7 @@ __all__ = [
     "copies_among",
     "default_folder",
     "discover",
+    "earlier_among",
     "example_session",
     "files_of",
     "is_packed",
@@ -59,12 +63,14 @@ __all__ = [
     "load_languages",
     "look_inside",
     "newest_session",
-    "not_written",
     "originals_of",
+    "other_readers",
     "read_session",
+    "repeats_among",
     "retention_warning",
     "session_roots",
     "sessions_to_keep",
+    "summary_of",
     "survey",
     "tell_apart",
     "times_of",
@@ -84,7 +90,6 @@ if TYPE_CHECKING:
     from contextecho.sessions.converting.convert import (
         choose_format,
         convert_session,
-        not_written,
         write_lines,
     )
     from contextecho.sessions.example import example_session
@@ -98,8 +103,11 @@ if TYPE_CHECKING:
         session_roots,
         survey,
     )
+    from contextecho.sessions.finding.earlier import begins_with, earlier_among
+    from contextecho.sessions.finding.hashes import Hashes
     from contextecho.sessions.finding.inside import Inside, look_inside
-    from contextecho.sessions.finding.summarising import times_of
+    from contextecho.sessions.finding.repeats import repeats_among
+    from contextecho.sessions.finding.summarising import summary_of, times_of
     from contextecho.sessions.finding.summary import Summary
     from contextecho.sessions.finding.walking import Candidate, Walk, walk
     from contextecho.sessions.keeping.keep import Kept, keep_session, sessions_to_keep
@@ -121,6 +129,7 @@ if TYPE_CHECKING:
     from contextecho.sessions.packing.archive import default_folder
     from contextecho.sessions.packing.packed import is_packed
     from contextecho.sessions.reading import read_session
+    from contextecho.sessions.registry import other_readers
 else:
     _HOMES = {
         "building.belonging": ("files_of",),
@@ -131,7 +140,7 @@ else:
             "conditions_at",
             "tell_apart",
         ),
-        "converting.convert": ("choose_format", "convert_session", "not_written", "write_lines"),
+        "converting.convert": ("choose_format", "convert_session", "write_lines"),
         "example": ("example_session",),
         "finding.copies": ("copies_among", "originals_of"),
         "finding.discovery": (
@@ -143,8 +152,11 @@ else:
             "session_roots",
             "survey",
         ),
+        "finding.earlier": ("begins_with", "earlier_among"),
+        "finding.hashes": ("Hashes",),
         "finding.inside": ("Inside", "look_inside"),
-        "finding.summarising": ("times_of",),
+        "finding.repeats": ("repeats_among",),
+        "finding.summarising": ("summary_of", "times_of"),
         "finding.summary": ("Summary",),
         "finding.walking": ("Candidate", "Walk", "walk"),
         "keeping.keep": ("Kept", "keep_session", "sessions_to_keep"),
@@ -166,5 +178,6 @@ else:
         "packing.archive": ("default_folder",),
         "packing.packed": ("is_packed",),
         "reading": ("read_session",),
+        "registry": ("other_readers",),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

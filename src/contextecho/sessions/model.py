@@ -240,6 +240,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     forked_from: str | None = None  # the session that this one began as a copy of, as the file says
     inherited: int = 0  # first turns: said in the session that it was forked from, before that
     files: tuple[SessionFile, ...] = ()  # that it goes through, its own last; none for most
+    prompt_ids: tuple[str | None, ...] = ()  # the same in a copied history; none in most formats
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ sessions is never read as one of them: `path#member` says which.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike, fsencode, fspath
@@ -23,7 +23,8 @@ from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.building.stamp import unreadable
 from contextecho.sessions.model import Session, name_of
 from contextecho.sessions.packing import packed
-from contextecho.sessions.readers import Reader, is_single, readers, seeks
+from contextecho.sessions.readers import Reader, is_single, seeks
+from contextecho.sessions.registry import readers
 from contextecho.untrusted import make_visible
 
 DAMAGED: Final = "a JSON document that was cut or is damaged"
@@ -230,6 +231,8 @@ def _told_by(path: Path, head: bytes) -> Reader:
     found = _fitting(path, head)
     if found is not None:
         return found
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise SessionError("is text in UTF-16", where=str(path), todo="save it as UTF-8")
     what = "a binary file, and " if b"\x00" in head else ""
     if not what and _is_damaged_document(path, head):
         what = f"{DAMAGED}, and "
@@ -243,20 +246,33 @@ def _told_by(path: Path, head: bytes) -> Reader:
 def _fitting(path: Path, head: bytes) -> Reader | None:
     """The reader for a file: told by its head, or by more of it.
 
-    That is more of a document spread over lines, or the tables of a database (raises as
-    `databases.reading`).
+    That is more of a document spread over lines, or the tables of a database. Raises as
+    `databases.reading`, and `PassingError` where none knows it and another package's failed.
     """
-    found = next((reader for reader in readers() if reader.sniff(head)), None)
+    failures: list[PassingError] = []
+    found = _knowing(head, failures)
     if found is None and is_database(head):
         # Its tables may lie anywhere in it, or only in the log beside it.
-        data = MAGIC + b"\n".join(tables_of(path))
-        found = next((reader for reader in readers() if reader.sniff(data)), None)
+        found = _knowing(MAGIC + b"\n".join(tables_of(path)), failures)
     elif found is None and _is_spread_out(head):
         # One message, or what stands before the first, can be longer than the head.
         with path.open("rb") as file:
             data = file.read(LONGEST_HEAD)
-        found = next((reader for reader in readers() if reader.sniff(data)), None)
+        found = _knowing(data, failures)
+    if found is None and failures:
+        raise PassingError(failures[0].what, where=str(path)) from failures[0]
     return found
+
+
+def _knowing(head: bytes, failures: list[PassingError]) -> Reader | None:
+    """The first reader that knows the file; one that fails at that does not, and is noted."""
+    for reader in readers():
+        try:
+            if reader.sniff(head):
+                return reader
+        except PassingError as failure:
+            failures.append(failure)
+    return None
 
 
 def _is_damaged_document(path: Path, head: bytes) -> bool:

@@ -28,15 +28,15 @@ class Groups:
         self._waiting: list[tuple[Entry, asyncio.Future[int]]] = []
         self._begun = False  # somebody will write what waits
 
-    async def written(self, entry: Entry) -> int:
-        """Write an entry with its group; gives its attempt once it is on disk."""
+    def written(self, entry: Entry) -> asyncio.Future[int]:
+        """Write an entry with its group; what is returned has its attempt once it is on disk."""
         loop = asyncio.get_running_loop()
         told: asyncio.Future[int] = loop.create_future()
         self._waiting.append((entry, told))
         if not self._begun:
             self._begun = True
             loop.call_soon(self._write_group, loop)
-        return await told
+        return told
 
     def finish(self) -> None:
         """Write what still waits. Calls that nobody makes any more are not begun."""

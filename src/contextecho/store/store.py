@@ -7,6 +7,7 @@ flight is known. Usage is summed from these attempts and from nothing else.
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -218,19 +219,19 @@ class Store:
         """Write down what an attempt brought. A settled key keeps its first settling reply."""
         self._ledger.write([End(attempt, reply, now())])
 
-    async def opened_attempt(self, run_id: str, request: Request) -> int:
+    def opened_attempt(self, run_id: str, request: Request) -> Future[int]:
         """As `open_attempt`, in one transaction with what other tasks write at this moment.
 
-        It is on disk when this returns.
+        It is on disk when the future has its id; nothing is written if that is cancelled before.
         """
-        return await self._groups.written(Begin(run_id, request, now()))
+        return self._groups.written(Begin(run_id, request, now()))
 
-    async def settled(self, attempt: int, reply: Reply) -> None:
+    def settled(self, attempt: int, reply: Reply) -> Future[int]:
         """As `settle`, in one transaction with what other tasks write at this moment.
 
-        It is written even if the task that waits for it is cancelled.
+        It is on disk when the future is done, and written even if that is cancelled.
         """
-        await self._groups.written(End(attempt, reply, now()))
+        return self._groups.written(End(attempt, reply, now()))
 
     def spend(self, run_id: str) -> Spend:
         """What the calls of a run used, by target."""

@@ -15,9 +15,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from contextecho.errors import SessionError
-from contextecho.sessions import Compaction, Kind, Session, convert_session, read_session
+from contextecho.sessions import (
+    Compaction,
+    Kind,
+    PromptKind,
+    Session,
+    convert_session,
+    read_session,
+)
 from contextecho.sessions.reading import members_of
 from sessions.claude_code_lines import assistant, record, user, write
+from sessions.looking import texts
 
 MOST = 25  # members of one file that are tried
 NOT_FITTING = "places of the converted session, which do not fit the messages"
@@ -46,6 +54,15 @@ def places(session: Session) -> set[tuple[Any, ...]]:
     }
 
 
+def left_behind(session: Session) -> list[tuple[Any, ...]]:
+    """What a rewind left behind, each with its place and its words."""
+    left = [turn for turn in session.turns if turn.abandoned]
+    return [
+        (turn.kind, turn.speaker, turn.step, turn.prompt, turn.row_turn, turn.segment, content.text)
+        for turn, content in zip(left, session.contents(left), strict=True)
+    ]
+
+
 def bare(compaction: Compaction) -> Compaction:
     """What a log's own lines and turns do not change."""
     summary = None if compaction.summary is None else 0
@@ -60,6 +77,8 @@ def test_every_real_session_has_its_places_again(shared: Path, tmp_path: Path) -
         for field in ("prompts", "steps", "row_turns", "models", "versions", "cwd", "sidechains"):
             assert getattr(read, field) == getattr(session, field), (session.name, field)
         assert places(read) == places(session), session.name
+        assert left_behind(read) == left_behind(session), session.name
+        assert sum(read.prompt_kinds.values()) == read.prompts, session.name
         assert [*map(bare, read.compactions)] == [*map(bare, session.compactions)], session.name
         assert read.skipped == session.skipped, session.name
         for compaction, was in zip(read.compactions, session.compactions, strict=True):
@@ -80,6 +99,46 @@ def test_compactions_of_codex_without_a_readable_summary(shared: Path, tmp_path:
         (153, 115, 10),
     ]
     assert [c.summary for c in read.compactions] == [None, None]
+
+
+def test_what_a_rewind_left_behind_is_there_again(shared: Path, tmp_path: Path) -> None:
+    """By reading the client's file: five prompts and three answers, two forks that both end."""
+    (path,) = (shared / "sessions/claude-code").rglob("dag_within_fork.jsonl")
+    read = read_session(convert_session(read_session(path), tmp_path / "x.eval"))
+    assert (len(read.turns), read.prompts, read.steps) == (8, 5, 3)
+    assert sum(turn.abandoned for turn in read.turns) == 3
+    assert read.prompt_kinds[PromptKind.TYPED] == 5
+    again = read_session(convert_session(read, tmp_path / "again.jsonl"))
+    assert texts(again) == texts(read) == texts(read_session(path))
+
+
+def test_turns_left_behind_stand_at_the_message_before_them(tmp_path: Path) -> None:
+    """In the file: a; b and x, left; c and h; compaction; d; e and y, left; f and g."""
+    boundary = record("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    first, summary = user("a"), user("What was said.", isCompactSummary=True)
+    fourth = user("d", parentUuid=summary["uuid"])
+    rows = [
+        *(first, *branch(first, user("b"), assistant("x"))),
+        *branch(first, user("c"), assistant("h")),
+        *(boundary, summary | {"parentUuid": boundary["uuid"]}, fourth),
+        *branch(fourth, user("e"), assistant("y")),
+        *branch(fourth, user("f"), assistant("g")),
+    ]
+    session = read_session(write(tmp_path, rows))
+    assert texts(session, abandoned=True) == ["b", "x", "e", "y"]
+    read = read_session(convert_session(session, tmp_path / "x.eval"))
+    assert texts(read) == ["a", "b", "x", "c", "h", "What was said.", "d", "e", "y", "f", "g"]
+    assert [turn.line for turn in read.turns] == [1, 1, 1, 2, 3, 4, 5, 5, 5, 6, 7]
+    assert [(c.line, c.summary) for c in read.compactions] == [(4, 5)]
+    went_on = {turn.message for turn in read.turns if not turn.abandoned}
+    assert len(went_on) == 7
+    assert went_on.isdisjoint(turn.message for turn in read.turns if turn.abandoned)
+
+
+def branch(start: dict[str, Any], *rows: dict[str, Any]) -> list[dict[str, Any]]:
+    """These one after the other, the first after `start`."""
+    parents = (start, *rows[:-1])
+    return [row | {"parentUuid": up["uuid"]} for up, row in zip(parents, rows, strict=True)]
 
 
 @pytest.fixture
@@ -117,12 +176,17 @@ def test_a_message_taken_out_leaves_the_others_at_their_places(
     assert list(session.row_turn_lines) == [1, 1, 2, 3, 4]
 
 
+LEFT = {"index": 1, "kind": "user", "speaker": "human", "line": 1}
+LEFT |= dict.fromkeys(("row_turn", "step", "prompt", "message"), 1)
 DAMAGE: dict[str, Callable[[Any], object]] = {
     "no place": lambda document: ours(document, 1).clear(),
     "a place of the wrong type": lambda document: ours(document, 1).update(step="one"),
     "a place below nothing": lambda document: ours(document, 1).update(step=-1),
     "more pieces than places": lambda document: ours(document, 1).pop("more"),
     "too many rows": lambda document: ours(document, 4).update(row_turn=(1 << 32) - 1),
+    "a turn left behind that says nothing": lambda document: document["samples"][0]["metadata"][
+        "contextecho"
+    ].update(abandoned=[LEFT | {"text": None}]),
     "no header": lambda document: document["samples"][0]["metadata"]["contextecho"].pop("counts"),
 }
 

@@ -441,7 +441,7 @@ def test_what_is_not_written_is_said(
     folder = shared / "sessions/claude-code/daaain/projects/-experiments-worktrees"
     path = folder / "ef958aa1-0e93-49f0-bb71-150f63befcd1.jsonl"
     _, _, err = run(capsys, path, "-o", tmp_path / name)
-    said = "Not written as part of the conversation: the conversations of 6 sub-agents"
+    said = "Not written: the conversations of 6 sub-agents"
     assert err.splitlines()[1] == said
 
 
@@ -454,7 +454,9 @@ def test_turns_left_behind_are_said_of_a_log_alone(
     answer["parentUuid"] = second["uuid"]
     path = write(tmp_path, [start, first, dropped, second, answer])
     _, _, err = run(capsys, path, "-o", tmp_path / "x.eval")
-    assert err.splitlines()[1].endswith(": 2 turns that a rewind left behind")
+    said = f"Wrote 5 turns to {tmp_path / 'x.eval'}, a log of Inspect"
+    aside = "; 2 of them, which a rewind left behind, in its metadata"
+    assert err.splitlines()[0] == said + aside
     _, _, err = run(capsys, path, "-o", tmp_path / "x.jsonl")
     assert "left behind" not in err
 

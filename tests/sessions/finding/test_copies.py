@@ -83,6 +83,25 @@ def test_another_file_of_the_same_size_is_no_original(
     assert listed(tmp_path) == ({original, copy}, 0)
 
 
+@pytest.mark.parametrize("settled", [True, False])
+def test_another_content_under_the_name_size_and_time_is_no_original(
+    tmp_path: Path, original: Path, monkeypatch: pytest.MonkeyPatch, settled: bool
+) -> None:
+    """The time can be set by anybody; whatever the index remembers, the content tells."""
+    if settled:
+        monkeypatch.setattr("contextecho.sessions.finding.index._SETTLED_NS", -60_000_000_000)
+    copy = keep_session(read_session(original), tmp_path / "kept").path
+    before = original.stat()
+    assert listed(tmp_path) == ({original}, 1)
+    with original.open("r+b") as file:  # the same file on the disk
+        file.write(original.read_bytes().replace(b'"b"', b'"B"'))
+    os.utime(original, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = original.stat()
+    same = [(each.st_size, each.st_mtime_ns, each.st_ino) for each in (before, after)]
+    assert same[0] == same[1]
+    assert listed(tmp_path) == ({original, copy}, 0)
+
+
 def test_a_session_of_many_files_is_there_if_all_are_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "client").mkdir()
     path = as_folder(tmp_path / "client", EVENTS)

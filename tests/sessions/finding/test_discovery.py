@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from contextecho.cli.main import main
+from contextecho.errors import SessionError
 from contextecho.sessions import (
     discover,
     keep_session,
@@ -365,6 +366,29 @@ def test_the_latest_is_the_newest_that_can_be_read(home: Path) -> None:
     assert newest is not None
     assert newest.path.stem == "new"
     assert newest_session({"HOME": str(home / "gone")}) is None
+
+
+def test_what_holds_no_conversation_stands_last_and_the_latest_first(tmp_path: Path) -> None:
+    """Of two that were used at once the one that was written last."""
+    projects = tmp_path / ".claude" / "projects"
+    late = 2_000_000_000
+    put(projects / "a.jsonl", SESSION, late)
+    put(projects / "b.jsonl", SESSION, late + 10)
+    put(projects / "bare.jsonl", line(user("a")), late + 20)
+    env = {"HOME": str(tmp_path)}
+    found = survey(env=env).sessions
+    assert [session.path.stem for session in found] == ["b", "a", "bare"]
+    assert found[0].last_used == found[1].last_used < late
+    newest = newest_session(env)
+    assert newest is not None
+    assert newest.path == found[0].path
+
+
+def test_a_text_in_utf16_is_told_as_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(chat("a")), encoding="utf-16")
+    with pytest.raises(SessionError, match=r"is text in UTF-16 \(save it as UTF-8\)"):
+        read_session(path)
 
 
 def test_a_lock_file_and_installed_packages_cost_next_to_nothing(tmp_path: Path) -> None:

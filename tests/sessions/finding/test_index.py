@@ -296,7 +296,7 @@ GOOD = msgspec.msgpack.encode(["x", {b"/a": [[1, 2, 3, 4, 0], [[], 0, None]]}])
 def test_any_other_bytes_are_an_empty_index(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "index"
     path.write_bytes(data)
-    assert Index(path)._entries == {}
+    assert Index(path)._kept.entries == {}
 
 
 def test_a_broken_index_is_made_again(
@@ -356,7 +356,7 @@ def test_processes_that_list_at_the_same_time_leave_a_whole_index(
     ]
     assert [process.wait(PATIENCE) for process in started] == [0] * 4
     assert [path.name for path in cache.iterdir()] == ["sessions.msgpack"]
-    entries = Index()._entries
+    entries = Index()._kept.entries
     folders = [name for name in "0123" if os.fsencode(tmp_path / name / "0.jsonl") in entries]
     assert folders, "at least the last to write is there"
     assert len(entries) == 20 * len(folders), "and nothing by halves"

@@ -22,7 +22,14 @@ from backports import zstd
 from commandline import exit_code
 from contextecho.cli.main import main
 from contextecho.errors import SessionError, UsageError
-from contextecho.sessions import convert_session, keep_session, read_session, sessions_to_keep, walk
+from contextecho.sessions import (
+    Session,
+    convert_session,
+    keep_session,
+    read_session,
+    sessions_to_keep,
+    walk,
+)
 from contextecho.sessions.keeping import keep
 from contextecho.sessions.keeping.rows import copy_rows
 from contextecho.sessions.packing.archive import Manifest, kept_with
@@ -291,6 +298,18 @@ def test_what_is_not_read_has_its_path_and_its_reason(
         "path": str(tmp_path / "asked.jsonl"),
         "reason": "holds no conversation: 1 prompt, no message of a model",
     }
+    code, out, _ = run(capsys, tmp_path / "asked.jsonl", "--to", tmp_path / "kept", "--json")
+    assert (code, json.loads(out)) == (2, {"kept": [], "unread": [unread], "orphans": []})
+
+
+def test_no_folder_is_not_the_current_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, [user("a"), assistant("b")])
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, path, "--to", "")
+    assert (code, out, "--to" in err) == (2, "", True)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_every_real_session_of_claude_code_is_kept_as_it_is(
@@ -659,24 +678,114 @@ def test_the_rows_of_a_session_its_sub_agents_and_its_project(
         copy_rows(database, tmp_path / "none.db", {"s3"})
 
 
-def test_a_session_of_a_database_is_kept_as_its_rows(database: Path, tmp_path: Path) -> None:
-    path = write(tmp_path, [user("a"), assistant("b")])
-    session = msgspec.structs.replace(read_session(path), path=database, member="s1", id="s1")
+def test_a_session_of_a_database_is_kept_as_its_rows(tmp_path: Path) -> None:
+    """Two messages, the second of a text and a tool's call; then one more of either."""
+    opencode.as_database(tmp_path, opencode_messages(), id="ses_other")
+    path = opencode.as_database(tmp_path, opencode_messages(), id="ses_own")
+    session = read_session(f"{path}#ses_own")
     kept, again = (keep_session(session, tmp_path / "kept") for _ in range(2))
-    assert kept.path.name == "s1.db.zst"
+    assert kept.path.name == "ses_own.db.zst"
     assert (again.path, again.already) == (kept.path, True)
-    assert kept.manifest.member == "s1"
+    assert kept.manifest.member == "ses_own"
     (tmp_path / "copy.db").write_bytes(zstd.decompress(kept.path.read_bytes()))
-    assert rows(tmp_path / "copy.db")["session"] == [("s1", "p1", None), ("sub", "p1", "s1")]
-    changed = sqlite3.connect(database)
-    changed.execute("INSERT INTO part VALUES (11, 'm1', 's1', 'c')")
-    changed.commit()
+    copied = rows(tmp_path / "copy.db")
+    assert [row[0] for row in copied["session"]] == ["ses_own"]
+    assert (len(copied["message"]), len(copied["part"])) == (2, 4)  # with the mark of the step
+    with sqlite3.connect(path) as changed:
+        opencode.add_messages(changed, "ses_own", [opencode.assistant("More.")])
     changed.close()
-    third = keep_session(session, tmp_path / "kept")
+    third = keep_session(session, tmp_path / "kept")  # as it is now, though it was read before
     assert not third.already
     assert kept.path.is_file()
     (tmp_path / "copy.db").write_bytes(zstd.decompress(third.path.read_bytes()))
-    assert len(rows(tmp_path / "copy.db")["part"]) == 3
+    assert len(rows(tmp_path / "copy.db")["message"]) == 3
+
+
+@pytest.mark.parametrize("newest", [True, False], ids=["session_message", "message and part"])
+def test_a_session_in_the_newest_tables_is_kept(tmp_path: Path, newest: bool) -> None:
+    """Two prompts and an answer to each, told by the rows that are written here."""
+    said = [("m1", "user", "One?"), ("m2", "assistant", "1."), ("m3", "user", "Two?")]
+    path = as_newest_database(tmp_path, [*said, ("m4", "assistant", "2.")], whole=newest)
+    (session,) = sessions_to_keep(path)
+    assert isinstance(session, Session)
+    kept = keep_session(session, tmp_path / "kept")
+    read = read_session(kept.path)
+    assert (read.id, read.prompts, read.steps) == ("ses_new", 2, 2)
+    assert [read.text(turn) for turn in read.turns] == ["One?", "1.", "Two?", "2."]
+
+
+def as_newest_database(folder: Path, messages: list[tuple[str, str, str]], *, whole: bool) -> Path:
+    """`session_v2`, with the messages whole or in parts; (id, role, text) of each."""
+    path = folder / "opencode.db"
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE session_v2 (id TEXT PRIMARY KEY, time_updated INTEGER)")
+    database.execute("INSERT INTO session_v2 VALUES ('ses_new', 9)")
+    made = "id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, type TEXT, data TEXT"
+    database.execute(f"CREATE TABLE {'session_message' if whole else 'message'} ({made})")
+    if not whole:
+        database.execute(f"CREATE TABLE part ({made}, message_id TEXT)")
+    for number, (id, role, text) in enumerate(messages):
+        part = {"type": "text", "text": text}
+        if whole:
+            data = {"text": text} if role == "user" else {"content": [part], "finish": "stop"}
+            row = (id, "ses_new", number, role, json.dumps(data))
+            database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?)", row)
+            continue
+        info = json.dumps({"role": role, "finish": "stop"})
+        row = (id, "ses_new", number, role, info)
+        database.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", row)
+        row = (f"p{id}", "ses_new", number, "text", json.dumps(part))
+        database.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", (*row, id))
+    database.commit()
+    database.close()
+    return path
+
+
+@pytest.mark.parametrize("lost", ["message", "session"])
+def test_rows_that_are_not_the_session_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    path = opencode.as_database(tmp_path, [*opencode_messages(), *opencode_messages()])
+    session = read_session(path)
+
+    def copy_fewer(database: Path, target: Path, ids: set[str]) -> None:
+        copy_rows(database, target, ids)
+        with sqlite3.connect(target) as copy:
+            copy.execute(f"DELETE FROM {lost} WHERE id = (SELECT max(id) FROM {lost})")
+        copy.close()
+
+    monkeypatch.setattr(keep, "copy_rows", copy_fewer)
+    with pytest.raises(SessionError, match="its rows alone are n") as refused:
+        keep_session(session, tmp_path / "kept")
+    assert refused.value.where == f"{path}#ses_1"
+    assert [found for found in (tmp_path / "kept").rglob("*") if found.is_file()] == []
+
+
+def test_what_is_generated_is_computed_again(database: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(database) as made:
+        made.execute(
+            "CREATE TABLE note (session_id TEXT, size INT AS (length(text)) VIRTUAL, text TEXT,"
+            " twice TEXT AS (text || text) STORED, rowid TEXT)"
+        )
+        values = [("s1", "abc", "x"), ("s1", "d", "x"), ("s2", "e", "y")]
+        made.executemany("INSERT INTO note (session_id, text, rowid) VALUES (?, ?, ?)", values)
+    made.close()
+    copy_rows(database, tmp_path / "copy.db", {"s1"})
+    assert rows(tmp_path / "copy.db")["note"] == [
+        ("s1", 3, "abc", "abcabc", "x"),
+        ("s1", 1, "d", "dd", "x"),
+    ]
+
+
+def test_rows_that_cannot_be_copied_name_their_database(database: Path, tmp_path: Path) -> None:
+    with sqlite3.connect(database) as made:
+        made.execute("CREATE TABLE note (session_id TEXT, size INT CHECK (size > 0))")
+        made.execute("PRAGMA ignore_check_constraints = 1")
+        made.execute("INSERT INTO note VALUES ('s1', 0)")
+    made.close()
+    with pytest.raises(SessionError, match="its rows cannot be copied: CHECK") as refused:
+        copy_rows(database, tmp_path / "copy.db", {"s1"})
+    assert refused.value.where == str(database)
 
 
 @pytest.mark.parametrize("name", [b"client.db", b"a\xff?#%41 b.db"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from sessions.damage import QUIET, damaged, odd_values
 from sessions.looking import of_kind, reasons, spoken
 from timing import takes_less_than
 
+_serial = count(1)
 REAL = "sessions/other/copilot/vct-zh-tw-copilot.jsonl"
 
 
@@ -60,7 +62,7 @@ def test_facts_of_the_real_log(shared: Path) -> None:
 
 
 def event(type: str, agent: str | None = None, **data: Any) -> dict[str, Any]:
-    envelope = {"type": type, "data": data, "id": "e", "parentId": None}
+    envelope = {"type": type, "data": data, "id": "", "parentId": None}
     envelope["timestamp"] = "2026-05-01T10:00:00.000Z"
     return envelope | ({} if agent is None else {"agentId": agent})
 
@@ -85,10 +87,16 @@ def result(id: str, content: str = "ok", **data: Any) -> dict[str, Any]:
 
 
 def as_log(*records: Any) -> bytes:
+    """The records as lines, with an id each unless they have one."""
     return b"".join(
-        record if isinstance(record, bytes) else json.dumps(record).encode() + b"\n"
+        record if isinstance(record, bytes) else json.dumps(numbered(record)).encode() + b"\n"
         for record in records
     )
+
+
+def numbered(record: Any) -> Any:
+    unnamed = isinstance(record, dict) and record.get("id") == ""
+    return record | {"id": f"e{next(_serial)}"} if unnamed else record
 
 
 @pytest.fixture
@@ -331,6 +339,14 @@ def test_compactions(read: Callable[..., Session]) -> None:
     assert session.steps == 3
 
 
+def test_an_event_that_is_there_again_is_counted(read: Callable[..., Session]) -> None:
+    """Two prompts of the same words, and the second of them written twice."""
+    again = numbered(user("go on"))
+    session = read(start(), user("go on"), answer("a"), again, answer("b"), again, result("c"))
+    assert (session.prompts, session.steps) == (2, 2)
+    assert reasons(session)["repeated event"] == (6,)
+
+
 def test_every_event_is_a_turn_or_counted_by_name(read: Callable[..., Session]) -> None:
     session = read(
         *(start(), user("hi"), event("session.poem", lines=3), event("permission.requested")),
@@ -395,9 +411,10 @@ def test_line_ends_inside_a_string_are_mended(read: Callable[..., Session]) -> N
 
 
 def test_a_cut_event_does_not_swallow_those_after_it(read: Callable[..., Session]) -> None:
-    whole, cut = as_log(answer("whole")), as_log(answer("cut in the middle", messageId="m"))
+    one, two, three = (as_log(answer("whole")) for _ in range(3))
+    cut = as_log(answer("cut in the middle", messageId="m"))
     session = read(
-        *(start(), user("hi"), cut[:60] + whole, cut[:60] + b"\n", whole.rstrip() + whole),
+        *(start(), user("hi"), cut[:60] + one, cut[:60] + b"\n", two.rstrip() + three),
         *(b"\x00" * 20 + as_log(user("bye")), cut[:70]),
     )
     assert [text for _, text in spoken(session)] == ["hi", "whole", "whole", "whole", "bye"]

@@ -356,6 +356,13 @@ def test_models_modes_and_the_system_prompt_of_old_clients(told: Callable[..., S
     assert reasons(session) == {"another system prompt": (3,)}
 
 
+def test_a_message_that_is_there_again_is_counted(told: Callable[..., Session]) -> None:
+    prompt, answer = user("Go."), assistant("Going.")
+    session = told(prompt, answer, prompt, answer, user("Go."), assistant("Gone."))
+    assert said(session) == [asked("Go."), answered("Going."), asked("Go."), answered("Gone.")]
+    assert reasons(session)["repeated message"] == (3, 4)
+
+
 def test_what_is_left_out_is_counted(told: Callable[..., Session]) -> None:
     strange: Any = {"info": {"role": "narrator"}, "parts": []}
     session = told(

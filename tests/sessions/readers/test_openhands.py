@@ -13,6 +13,7 @@ from hypothesis import given
 
 from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
+from contextecho.sessions.readers.openhands.delegates import UNANSWERED
 from contextecho.sessions.readers.openhands.thread import Thread
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
@@ -21,6 +22,7 @@ from sessions.damage import QUIET, altered, damaged, written
 from sessions.looking import counts, human_hashes, of_kind, reasons, said
 from sessions.trajectories import document, read_all
 
+ASKED_ON = "Please continue working on the task on whatever approach you think is suitable."
 NO_ZONE = "times without a zone, taken as UTC from here on"
 
 
@@ -198,6 +200,104 @@ def test_a_delegates_events_are_a_sidechain(tmp_path: Path) -> None:
         ("BrowsingAgent 1", 3, ()),
         ("Deeper 3", 1, ("m-1",)),
     ]
+
+
+DELEGATED = [
+    ASK,
+    action(1, "delegate", thought="You look.", agent="Browser", inputs={"task": "look"}),
+    observation(2, "null", "", cause=1),  # the client has nothing to run: no answer
+    action(3, "message", "user", content="TASK: look"),
+    action(4, "browse", url="x"),
+]
+WENT_ON = [
+    action(7, "message", "user", content="Stop that."),
+    action(8, "message", content="Stopped."),
+]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        observation(6, "delegate", "found", cause=1),
+        observation(6, "error", "the agent was stopped", cause=1),
+        observation(6, "error", "the agent was stopped")
+        | {"tool_call_metadata": {"tool_call_id": "c"}},
+        observation(6, "delegate", "found"),
+    ],
+    ids=["delegate", "error", "by its call", "naming none"],
+)
+def test_what_answers_a_delegates_call_ends_it(tmp_path: Path, answer: dict[str, Any]) -> None:
+    """What a person says meanwhile is said to the delegate."""
+    first, begun, *rest = DELEGATED
+    begun = begun | {"tool_call_metadata": {"tool_call_id": "c"}}
+    said_to_it = action(5, "message", "user", content="Look here.")
+    session = read(tmp_path, first, begun, *rest, said_to_it, answer, *WENT_ON)
+    assert (session.prompts, session.steps) == (2, 2)
+    assert [c.records for c in session.sidechains] == [4]
+    assert UNANSWERED not in reasons(session)
+
+
+@pytest.mark.parametrize(
+    ("more", "numbers"),
+    [
+        ([], (1, 1, 3, 1)),
+        (WENT_ON, (2, 2, 3, 1)),
+        ([action(6, "delegate", agent="Deeper"), *WENT_ON], (2, 2, 4, 2)),
+        (
+            [
+                *WENT_ON,
+                action(9, "delegate", agent="Other"),
+                action(10, "think", thought="x"),
+                observation(11, "delegate", "found", cause=9),
+            ],
+            (2, 3, 4, 1),
+        ),
+        ([action(6, "message", "user", content=ASKED_ON), action(7, "think")], (1, 1, 5, 1)),
+    ],
+    ids=["the end", "a prompt", "two at once", "another is answered", "an evaluation asks on"],
+)
+def test_a_delegate_without_an_answer_ends_where_a_person_speaks(
+    tmp_path: Path, more: list[Any], numbers: tuple[int, int, int, int]
+) -> None:
+    session = read(tmp_path, *DELEGATED, *more)
+    records = sum(chain.records for chain in session.sidechains)
+    assert (session.prompts, session.steps, records, counts(session)[UNANSWERED]) == numbers
+
+
+def test_a_delegate_inside_one_that_is_answered_ends_with_it(tmp_path: Path) -> None:
+    inner = [action(5, "delegate", agent="Deeper"), action(6, "message", "user", content="Hm?")]
+    answer = observation(9, "delegate", "found", cause=1)
+    session = read(tmp_path, *DELEGATED, *inner, answer, *WENT_ON)
+    assert (session.prompts, session.steps) == (2, 2)
+    assert counts(session)[UNANSWERED] == 1
+
+
+@pytest.mark.parametrize("shape", ["array", "lines", "pairs"])
+def test_an_event_that_is_there_again_is_counted(tmp_path: Path, shape: str) -> None:
+    """Each event twice, the call of a delegate among them: two prompts, two steps."""
+    timed = [
+        event | {"timestamp": f"2025-01-27T22:44:{number:02}"}
+        for number, event in enumerate([*DELEGATED, observation(6, "error", "no", 1), *WENT_ON])
+    ]
+    twice = [event for event in timed for _ in range(2)]
+    path = tmp_path / "events.json"
+    if shape == "lines":
+        path.write_bytes(b"".join(map(line, twice)))
+    else:
+        pairs = [twice[n : n + 2] for n in range(0, len(twice), 2)]
+        path.write_text(json.dumps(pairs if shape == "pairs" else twice))
+    session = read_session(path)
+    assert (session.prompts, session.steps) == (2, 2)
+    assert counts(session)["repeated event"] == len(timed) == 8
+    assert [chain.records for chain in session.sidechains] == [3]
+
+
+def test_an_id_that_another_event_has_too_is_no_repetition(tmp_path: Path) -> None:
+    """As where a client began to count anew; the id of an event that has none is -1."""
+    again = action(0, "message", "user", content="More.") | {"timestamp": "2025-01-27T22:44:56"}
+    session = read(tmp_path, ASK, action(-1, "message", content="a"), again)
+    assert (session.prompts, session.steps) == (2, 1)
+    assert "repeated event" not in reasons(session)
 
 
 @pytest.mark.parametrize(
@@ -386,6 +486,14 @@ def test_one_event_alone_is_no_session(tmp_path: Path) -> None:
     path.write_text(json.dumps(ASK))
     with pytest.raises(SessionError, match="not a"):
         read_session(path)
+
+
+@pytest.mark.parametrize("name", ["delegate", "run", "message"])
+def test_an_action_without_arguments_is_no_event(tmp_path: Path, name: str) -> None:
+    """Though it be an observation too."""
+    both = observation(2, "run", "a.py") | {"action": name}
+    session = read(tmp_path, ASK, both, action(3, "message", content="Hm."))
+    assert (session.prompts, session.steps, reasons(session)["not an event"]) == (1, 1, (2,))
 
 
 @pytest.mark.parametrize("depth", [500, 900, 960, 980, 1_000, 100_000])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from contextecho.errors import UsageError
-from contextecho.sessions import readers
+from contextecho.sessions import readers, registry
 from sessions.looking import format_of
 
 READER = """
@@ -16,30 +15,6 @@ NAME = "shouts"
 def sniff(head): return head.startswith(b"SHOUT")
 def read(path): raise NotImplementedError
 """
-
-
-@pytest.fixture(autouse=True)
-def forgotten() -> Iterator[None]:
-    for kept in (readers._our_modules, readers._installed):
-        kept.cache_clear()
-    yield
-    for kept in (readers._our_modules, readers._installed):
-        kept.cache_clear()
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Install a package of one module whose reader is named by an entry point."""
-
-    def _install(module: str, source: str) -> None:
-        (tmp_path / f"{module}.py").write_text(source)
-        folder = tmp_path / f"{module}-1.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1\n")
-        (folder / "entry_points.txt").write_text(f"[contextecho.readers]\nx = {module}\n")
-        monkeypatch.syspath_prepend(str(tmp_path))
-
-    return _install
 
 
 OURS = [
@@ -64,7 +39,7 @@ NOBODYS = ("LICENCES.md", "SOURCES.md", ".meta.json", "62b71fe7-2de1-4d37-83e3-f
 
 
 def names() -> list[str]:
-    return [reader.NAME for reader in readers.readers()]
+    return [reader.NAME for reader in registry.readers()]
 
 
 def test_our_readers_are_asked_and_chat_is_the_last() -> None:
@@ -99,11 +74,11 @@ def test_every_real_file_is_known_by_the_reader_of_its_format_alone(shared: Path
 
 
 def knowing(head: bytes) -> set[str]:
-    return {reader.NAME for reader in readers.readers() if reader.sniff(head)}
+    return {reader.NAME for reader in registry.readers() if reader.sniff(head)}
 
 
 def test_a_module_beside_the_others_is_a_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, install: Callable[[str, str], None]
 ) -> None:
     (tmp_path / "shouts_beside.py").write_text(READER)
     monkeypatch.setattr(readers, "__path__", [*readers.__path__, str(tmp_path)])
@@ -117,20 +92,3 @@ def test_another_packages_reader_is_asked_before_chat(
     assert names()[-2:] == ["shouts", "chat"]
     (tmp_path / "a").write_bytes(b"SHOUT\n")
     assert format_of(tmp_path / "a") == "shouts"
-
-
-@pytest.mark.parametrize(
-    ("module", "source", "reason"),
-    [
-        ("shouts_broken", "import no_such_module_at_all", "cannot be loaded: ModuleNotFoundError"),
-        ("shouts_without_read", "NAME = 'x'", "needs NAME, sniff and read"),
-    ],
-)
-def test_a_package_without_a_usable_reader_is_named_in_one_line(
-    install: Callable[[str, str], None], module: str, source: str, reason: str
-) -> None:
-    install(module, source)
-    with pytest.raises(UsageError, match=reason) as refused:
-        list(readers.readers())
-    assert str(refused.value).startswith(f"{module}: ")
-    assert "\n" not in str(refused.value)

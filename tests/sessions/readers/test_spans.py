@@ -276,6 +276,38 @@ def test_contents_of_openinference(read_text: Callable[[str], Session]) -> None:
     assert next(session.contents(session.turns)).images == 1
 
 
+@pytest.mark.parametrize("written", [list, json.dumps])
+def test_contents_with_dotted_keys_may_be_a_text(
+    read_text: Callable[[str], Session], written: Callable[[Any], Any]
+) -> None:
+    contents = [
+        {"message_content.type": "text", "message_content.text": "See?"},
+        {"message_content.type": "image", "message_content.image.image.url": "data:,"},
+    ]
+    (span,) = EXPORTS["openinference"]([call(1, [U1], A2)])
+    asked = {"message.role": "user", "message.contents": written(contents)}
+    span["attributes"]["llm.input_messages"] = written([asked])
+    session = read_text(json.dumps(span))
+    assert texts(session) == ["See?", "In a.py."]
+    assert next(session.contents(session.turns)).images == 1
+
+
+OF_TOOLS = {"a.b": "x", "c": {"0": "d"}}
+
+
+@pytest.mark.parametrize("form", ["otel attributes", "otel texts of JSON"])
+def test_keys_of_what_a_tool_is_given_or_gives_are_its_own(
+    read_text: Callable[[str], Session], form: str
+) -> None:
+    """Dots and numbers in them name no structure."""
+    used = {"name": "f", "arguments": json.dumps(OF_TOOLS)}
+    asked = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "function": used}]}
+    given = {"role": "tool", "tool_call_id": "c1", "content": OF_TOOLS}
+    session = read_text(json.dumps(EXPORTS[form]([call(1, [S, U1, asked, given], A2)])))
+    assert [turn.kind for turn in session.turns[1:3]] == [Kind.TOOL_CALL, Kind.TOOL_RESULT]
+    assert [json.loads(text) for text in texts(session)[1:3]] == [OF_TOOLS, OF_TOOLS]
+
+
 def test_calls_that_lack_something_are_counted(read_text: Callable[[str], Session]) -> None:
     failed, silent, bare, whole = OPENAI([call(n, [U1], A2) for n in (1, 2, 3, 4)])
     failed |= {"error": "429", "outputs": None}

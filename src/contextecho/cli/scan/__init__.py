@@ -11,8 +11,11 @@ import click
 from contextecho.cli.finding import (
     end_with,
     find_path_to_scan,
+    others_said,
     say_continued,
     say_copies,
+    say_earlier,
+    say_links,
     say_sub_agents,
     say_unread,
 )
@@ -59,12 +62,13 @@ def command(sessions: tuple[str, ...], output: str | None, name: str | None, as_
     screened.unread[:0] = unknown
     for error in screened.refused:
         say_unread(error)
+    say_links(screened.links)
     screens, unread = screened.screens, screened.unread
     named = {str(path) for path in paths if not path.is_dir()} | {e.where for e in unknown}
     wrong = [error for error in unread if error.where in named]
     if not screens:
         others = [error for error in unread if error.where not in named]
-        _end_without(paths, wrong, [*others, *screened.passed_over], screened.sub_agents)
+        _end_without(screened, wrong, [*others, *screened.passed_over])
     written = None if chosen is None else write(screened, chosen, name)
     if chosen != "-":
         _print(screened, as_json=as_json)
@@ -103,6 +107,7 @@ def _end(screened: Screened, written: Path | None) -> None:
 
     say_sub_agents(screened.sub_agents)
     say_copies(screened.copies)
+    say_earlier(screened.earlier)
     say_continued(screened.continued)
     if written is not None:
         say(f"Wrote {written}")
@@ -110,10 +115,7 @@ def _end(screened: Screened, written: Path | None) -> None:
 
 
 def _end_without(
-    paths: Sequence[Path],
-    wrong: Sequence[SessionError],
-    others: Sequence[SessionError],
-    sub_agents: int,
+    screened: Screened, wrong: Sequence[SessionError], others: Sequence[SessionError]
 ) -> NoReturn:
     """End where nothing was screened: why not, of the `wrong` that were named and of `others`."""
     if len(others) == 1 and not wrong:
@@ -122,11 +124,13 @@ def _end_without(
         say(one_line(f"{error.where}: {error.what}"))
     if len(others) > _MOST_NAMED:
         say(f"and {counted(len(others) - _MOST_NAMED, 'more file')}")
-    say_sub_agents(sub_agents)
+    say_sub_agents(screened.sub_agents)
     end_with(wrong)
     tried = f" that can be read ({counted(len(others), 'file')} tried)" if others else ""
     raise SessionError(
-        f"holds no session{tried}", where=", ".join(map(str, paths)), todo="try contextecho demo"
+        f"holds no session{tried}{others_said(screened.others)}",
+        where=", ".join(screened.places),
+        todo="try contextecho demo",
     )
 
 

@@ -19,12 +19,14 @@ _RIGHT = ("prompts", "steps", "compactions")
 
 def print_screens(screens: Sequence[Screen], unread: Sequence[SessionError]) -> None:
     """One row a session, longest first within what its screen says; then what was not read."""
-    from contextecho.scoring import worth_first
+    from contextecho.scoring import repeated, worth_first
 
     print_sessions(_HEADS, [_row(screen) for screen in worth_first(screens)], right=_RIGHT)
     for screen in screens:
         if screen.is_cut:
             show(f"{CUT_SHORT}\t{from_home(screen.path)}")
+        if screen.inherited_prompts:
+            show(f"repeats\t{from_home(screen.path)}: {repeated(screen, from_home)}")
     for error in unread:
         show(f"not read\t{from_home(error.where)}: {error.what}")
     show(

@@ -31,10 +31,12 @@ _LEGEND = (
 
 def lines_of(screen: Screen) -> Iterator[str]:
     """The lines that show one screen."""
-    from contextecho.scoring import lacking
+    from contextecho.scoring import lacking, repeated
 
     yield one_line(screen.path)
     yield f"  {_counts(screen)}"
+    if screen.inherited_prompts:
+        yield f"  {one_line(repeated(screen))}"
     yield f"  models: {one_line(', '.join(screen.models)) or 'not recorded'}"
     lacks = lacking(screen)
     yield f"  {screen.label}: {screen.outlook}"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import click
 
-from contextecho.cli.sessions import checking, converting, keeping, listing, showing
+from contextecho.cli.groups import LazyGroup
+
+_PARTS = {
+    "check": "checking",
+    "convert": "converting",
+    "keep": "keeping",
+    "list": "listing",
+    "show": "showing",
+}
 
 
-@click.group()
+@click.group(cls=LazyGroup, homes={name: f"{__name__}.{part}" for name, part in _PARTS.items()})
 def command() -> None:
     """List, show, check, keep and convert the sessions on this machine."""
-
-
-for part in (listing, showing, checking, keeping, converting):
-    command.add_command(part.command)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,13 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         """Whether any is."""
         return self != Filters()
 
-    def admit(self, found: FoundSession) -> bool:
-        """Whether a session passes all."""
+    def admitted(self, sessions: Sequence[FoundSession]) -> list[FoundSession]:
+        """The sessions that pass all."""
+        if not self.are_set:  # which is known of thousands at once
+            return list(sessions)
+        return [session for session in sessions if self._admit(session)]
+
+    def _admit(self, found: FoundSession) -> bool:
         summary = found.summary
         return (
             (self.client is None or self.client.casefold() in summary.format.casefold())

@@ -24,12 +24,22 @@ _LONGEST_ID = 60  # characters that a line shows
 _MOST_NAMED = 5  # sub-agents' files without a session
 
 
+class _Folder(click.Path):
+    """A folder. An empty name, as of a variable that is not set, would be the current one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if not str(value):
+            self.fail("is empty: name a folder, or leave the option out", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command("keep")
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION|DIR...")
 @click.option(
     "--to",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_Folder(path_type=Path, file_okay=False),
     help="Where to keep them. Default: the user's data folder of this system.",
 )
 @json_option
@@ -37,9 +47,9 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
     """Keep SESSIONs, packed by zstd, before their client deletes them.
 
     Byte for byte and read back after writing; with a session go the files of its
-    sub-agents, and of a database the session's own rows are kept. What is kept already is
-    not kept again, and never overwritten: a session that went on is kept beside what it
-    was. Every command reads the packed file; `zstd -d` restores it.
+    sub-agents, and of a database the session's own rows are kept, and read as the session.
+    What is kept already is not kept again, and never overwritten: a session that went on
+    is kept beside what it was. Every command reads the packed file; `zstd -d` restores it.
     """
     from contextecho.sessions import default_folder
 
@@ -50,7 +60,7 @@ def command(sessions: tuple[str, ...], folder: Path | None, as_json: bool) -> No
         kept.append(done)
         if not as_json:
             _print(done)
-    if as_json and kept:
+    if as_json:
         _print_document(kept, left)
     for reason in left.unread:
         say_unread(reason)

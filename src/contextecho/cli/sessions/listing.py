@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,11 @@ import click
 
 from contextecho.cli.finding import (
     end_with,
+    others_said,
     say_continued,
     say_copies,
+    say_earlier,
+    say_links,
     say_reading,
     say_strangers,
     say_sub_agents,
@@ -20,7 +22,7 @@ from contextecho.cli.finding import (
     why_no_session,
 )
 from contextecho.cli.options import json_option
-from contextecho.cli.printing import print_json, say, say_next, say_next_plan
+from contextecho.cli.printing import command_line, print_json, say, say_next, say_next_plan
 from contextecho.cli.sessions.filters import Filters, read_since
 from contextecho.cli.sessions.tables import (
     COUNTS,
@@ -36,7 +38,7 @@ from contextecho.errors import SessionError, UsageError
 from contextecho.moments import local_iso
 
 if TYPE_CHECKING:
-    from contextecho.sessions import FoundSession
+    from contextecho.sessions import FoundSession, Survey
 
 _COLUMNS = ("prompts", "steps", "compactions")
 _USES = ("scan", "trajectory", "compactions")
@@ -66,7 +68,7 @@ def command(
     Those below each PATH, or where clients keep them. Knows the folders of Claude Code,
     Codex CLI, Gemini CLI, OpenCode, Copilot CLI, pi and OpenHands. Newest is whose last
     turn is; where a file has no times, when it was last written counts. Files that hold no
-    conversation are listed with the reason. What was read is remembered until a file
+    conversation stand last, with the reason. What was read is remembered until a file
     changes.
     """
     from contextecho.sessions import retention_warning, survey
@@ -75,15 +77,16 @@ def command(
     exist = [path for path in paths if path.exists()]
     found = survey(exist if paths else None, processes=None, on_reading=say_reading)
     wrong = _wrong(paths, found.sessions)
-    sessions = [session for session in found.sessions if filters.admit(session)]
+    sessions = filters.admitted(found.sessions)
     named = {error.where for error in wrong}
     strangers = [error for error in found.strangers if error.where not in named]
     for error in found.unread:
         say_unread(error)
     say_strangers(strangers)
+    say_links(found.links)
     if not sessions:
         end_with(wrong)
-        raise _nothing_found(paths, filters)
+        raise _nothing_found(paths, filters, found)
     shown = sessions[:limit]
     warning = None if paths else retention_warning()
     if as_json:
@@ -95,6 +98,7 @@ def command(
                 "shown": len(shown),
                 "sub_agents": found.sub_agents,
                 "copies": found.copies,
+                "earlier_states": found.earlier,
                 "continued": found.continued,
                 "unread": [{"path": error.where, "reason": error.what} for error in unread],
                 "note": warning,
@@ -107,6 +111,7 @@ def command(
         say(f"{older} older ones not shown (--limit {len(sessions)} shows all).")
     say_sub_agents(found.sub_agents)
     say_copies(found.copies)
+    say_earlier(found.earlier)
     say_continued(found.continued)
     _say_inherited(sessions)
     if warning:
@@ -125,13 +130,14 @@ def _wrong(paths: Sequence[Path], sessions: Sequence[FoundSession]) -> list[Sess
 
 def _say_inherited(sessions: Sequence[FoundSession]) -> None:
     """How many prompts a sum over the list counts again."""
-    forks = [session for session in sessions if session.summary.inherited_prompts]
-    if forks:
-        prompts = sum(session.summary.inherited_prompts or 0 for session in forks)
-        say(
-            f"{counted(len(forks), 'fork')} with {counted(prompts, 'prompt')} from the sessions "
-            "that they go on from"
-        )
+    inherited = [
+        session.inherited_prompts or 0
+        for session in sessions
+        if session.repeated or session.summary.inherited_prompts
+    ]
+    if inherited:
+        forks, prompts = counted(len(inherited), "fork"), counted(sum(inherited), "prompt")
+        say(f"{forks} with {prompts} from the sessions that they go on from")
 
 
 def _say_next(sessions: Sequence[FoundSession]) -> None:
@@ -150,20 +156,26 @@ def _say_next(sessions: Sequence[FoundSession]) -> None:
             return
 
 
-def _nothing_found(paths: Sequence[Path], filters: Filters) -> UsageError:
+def _nothing_found(paths: Sequence[Path], filters: Filters, found: Survey) -> UsageError:
     from contextecho.sessions import session_roots
 
     where = ", ".join(str(folder) for folder in paths or session_roots())
-    if filters.are_set:
+    if found.sessions:
         return UsageError(
             "no session is what the options ask for", where=where, todo="list with fewer of them"
         )
-    scan = shlex.join(["contextecho", "scan", *map(str, paths)])
     return UsageError(
-        "no sessions found",
+        f"no sessions found{others_said(found.others)}",
         where=where or "no client folder on this machine",
-        todo=f"{scan} says why" if paths else "name a file or a folder, or try contextecho demo",
+        todo=_where_else(paths, found),
     )
+
+
+def _where_else(paths: Sequence[Path], found: Survey) -> str:
+    """What to do where a list is empty."""
+    if paths and found.tried:
+        return f"{command_line('scan', *paths)} says why"
+    return "name a file or another folder, or try contextecho demo"
 
 
 def _row(found: FoundSession) -> dict[str, Any]:
@@ -186,7 +198,7 @@ def _row(found: FoundSession) -> dict[str, Any]:
         "first_time": local_iso(summary.first_time),
         "last_time": local_iso(summary.last_time),
         **{name: getattr(summary, name) for name in (*COUNTS, "compactions")},
-        "inherited_prompts": summary.inherited_prompts,
+        "inherited_prompts": found.inherited_prompts,
         "final_texts": summary.final_texts,
         "commentary_texts": summary.commentary_texts,
         "models": list(summary.models),

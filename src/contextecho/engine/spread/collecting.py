@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -79,7 +80,8 @@ async def collect_on(
     with join_cluster(place.on) as cluster, store.collecting(run.id), store.lock(token):
         await asyncio.to_thread(cluster.refuse_unfit, terms, plan.targets)
         room = None if purse is None else purse.budget.limit - purse.spent
-        cluster.start_hub(_of_all(limits, cluster.slots()), room)
+        seconds = None if limits.deadline is None else limits.deadline - time.monotonic()
+        cluster.start_hub(_of_all(limits, cluster.slots()), room, seconds)
         spreading = _Spreading(plan, store, run, terms, cluster, progress or Quiet())
         try:
             await spreading.work()

@@ -57,6 +57,12 @@ class _Account:
         worker.in_flight = in_flight
         self.filled += worker.filling
 
+    def take_idle_slots(self, worker: _Worker) -> None:
+        """Without a pass they are of no use to it; another one may have a pass and no slot."""
+        self.filled -= worker.filling
+        worker.slots = min(worker.slots, worker.in_flight)
+        self.filled += worker.filling
+
     def came_back(self, worker: Joining, back: Back, now: float, ahead: float) -> None:
         """`ahead` is by how much this clock is ahead of the worker's."""
         sent = replace(back.sent, at=back.sent.at + ahead)
@@ -80,12 +86,22 @@ class News(msgspec.Struct, frozen=True):
 class Hub:
     """One for all workers of an invocation."""
 
-    def __init__(self, limits: Limits, room: float | None, clock: Callable[[], float]) -> None:
-        """`room` is what may be spent; None: there is no bound. `clock` gives seconds."""
+    def __init__(
+        self,
+        limits: Limits,
+        clock: Callable[[], float],
+        *,
+        room: float | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """`room` is what may be spent, and `seconds` the time there is; None: without bound.
+
+        `clock` gives seconds.
+        """
         self._limits = limits
         self._room = room
         self._clock = clock
-        self._ends_at = None if limits.deadline is None else clock() + limits.deadline
+        self._ends_at = None if seconds is None else clock() + seconds
         self._workers: dict[str, _Worker] = {}
         self._gone: set[str] = set()  # workers that have ended; their words may come late
         self._accounts: dict[str, _Account] = {}
@@ -122,6 +138,8 @@ class Hub:
         passes = [] if hold else self._passes(worker, account, ask, left - ask.short)
         money += len(passes) * ask.worst
         worker.leased += money
+        if not passes and not ask.passes:
+            account.take_idle_slots(worker)
         return Lease(
             slots=worker.slots,
             passes=passes,

@@ -53,8 +53,8 @@ class LeasedAccount(Account):
         self._line = line
 
     def is_full(self, lane: Lane) -> bool:
-        """Whether all leased slots are taken."""
-        return self.in_flight >= self.slots
+        """Whether all leased slots are taken; over budget none is needed to find that out."""
+        return self.in_flight >= self.slots and not self._is_over
 
     def wait(self, request: Request, now: float) -> float:
         """Nothing with a pass at hand; else until the hub is asked again at the latest.

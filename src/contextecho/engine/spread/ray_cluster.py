@@ -122,12 +122,14 @@ class RayCluster:
             num_cpus=1, max_retries=0, scheduling_strategy="SPREAD"
         )
 
-    def start_hub(self, limits: Limits, room: float | None) -> None:
+    def start_hub(self, limits: Limits, room: float | None, seconds: float | None) -> None:
         """Start the hub beside the head, whose end is that of the cluster."""
         head = next((n for n in self._nodes() if "node:__internal_head__" in n["Resources"]), None)
         where = {} if head is None else {"scheduling_strategy": self._pinned(head)}
         self._hub = (
-            self._ray.remote(Hub).options(num_cpus=0, **where).remote(limits, room, time.monotonic)
+            self._ray.remote(Hub)
+            .options(num_cpus=0, **where)
+            .remote(limits, time.monotonic, room=room, seconds=seconds)
         )
 
     def refuse_unfit(self, terms: Terms, targets: tuple[str, ...]) -> None:

@@ -85,7 +85,8 @@ async def work_off(
         )
     )
     tally = Tally(total=len(group.requests))
-    limits = msgspec.structs.replace(terms.limits, deadline=seconds)
+    deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
+    limits = msgspec.structs.replace(terms.limits, deadline=deadline)
     line = Line(hub, worker, limits, tally)
     if terms.unit is not None:
         budget = Budget(float("inf"), terms.unit)
@@ -98,7 +99,6 @@ async def work_off(
         tally=tally,
         progress=line.progress,
         on_reply=None,
-        began=asyncio.get_running_loop().time(),
         accounts={account_of(model): line.account},
     )
     lane = Lane(model, [group.requests], job, is_up=is_up)

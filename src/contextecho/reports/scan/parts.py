@@ -21,6 +21,7 @@ from contextecho.reports.scan.tables import (
 )
 from contextecho.reports.scan.words import (
     PASSED_OVER,
+    REPEATED,
     RULES,
     counts_of,
     facts_of,
@@ -31,6 +32,7 @@ from contextecho.reports.scan.words import (
     next_line,
     not_compared,
     outcome,
+    repeats,
 )
 from contextecho.reports.tables import Table
 from contextecho.scoring import LABEL, Outlook, Screen, Screened, Voice, lacking, worth_first
@@ -67,6 +69,8 @@ def values_of(screened: Screened) -> dict[str, Any]:
         "short": _if_rows(short_table(short)),
         "worth": () if only else tuple(_worth(screens)),
         "outcome": outcome(screens),
+        "repeats": tuple(repeats(screens)),
+        "repeated": REPEATED,
         "rules": RULES,
         "legend": legend_of(FEATURE_READINGS if only else _standing_out(screens)),
         "left_out": tuple(_left_out(screened)),

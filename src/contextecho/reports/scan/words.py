@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
@@ -24,7 +23,9 @@ from contextecho.scoring import (
     Shift,
     Voice,
     next_command,
+    repeated,
 )
+from contextecho.untrusted import shell_word
 
 RULES = (
     "Texts are compared under equal conditions only: the same model, version of the client, "
@@ -35,6 +36,10 @@ RULES = (
     f"number of features and voices. A feature stands out where p is below {SIGNIFICANCE:g} and "
     f"the AUC is {NOTABLE_AUC:g} or more, or {1 - NOTABLE_AUC:g} or less. A screen computes no "
     "intervals."
+)
+REPEATED = (
+    "These sessions go on from others, and hold their beginning too. What stands out in one of "
+    "them and in the session that it repeats may be one finding, not two."
 )
 PASSED_OVER = (
     "In folders, files of other kinds are passed over without being counted; a file that was "
@@ -85,7 +90,11 @@ def facts_of_one(screened: Screened, screen: Screen) -> tuple[tuple[str, str], .
 
 def counts_of(screen: Screen) -> Iterator[str]:
     """How long a session is, by each of its indices."""
-    yield counted(screen.prompts, "prompt")
+    yield counted(screen.prompts, "prompt") + (
+        f" ({whole(screen.inherited_prompts)} from an earlier session)"
+        if screen.inherited_prompts
+        else ""
+    )
     yield counted(screen.steps, "agent step")
     yield counted(screen.row_turns, "row turn")
     yield counted(screen.compactions, "compaction")
@@ -141,6 +150,13 @@ def outcome(screens: Sequence[Screen]) -> str:
     )
 
 
+def repeats(screens: Sequence[Screen]) -> Iterator[str]:
+    """Which sessions repeat how much of which others, one line each."""
+    for screen in screens:
+        if screen.inherited_prompts:
+            yield f"{from_home(screen.path)}: {repeated(screen, from_home)}."
+
+
 def not_compared(screen: Screen) -> Iterator[str]:
     """The texts of each voice that enter no comparison."""
     for voice, texts in screen.texts.items():
@@ -174,6 +190,8 @@ def left_out(screened: Screened) -> Iterator[str]:
     if screened.copies:
         copies = counted(screened.copies, "copy", "copies")
         yield f"{copies}: the originals are there."
+    if screened.earlier:
+        yield f"{counted(screened.earlier, 'earlier state')} kept of sessions that went on."
     if screened.continued:
         files = counted(screened.continued, "file")
         yield f"{files} read with others, in which their sessions go on."
@@ -186,7 +204,7 @@ def next_line(screens: Sequence[Screen]) -> str:
 
 def _quoted(word: str) -> str:
     home, slash, rest = from_home(word).partition("/")
-    return f"~/{shlex.quote(rest)}" if home == "~" and slash else shlex.quote(word)
+    return f"~/{shell_word(rest)}" if home == "~" and slash else shell_word(word)
 
 
 def _read(screened: Screened) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from contextecho.counting import counted
 from contextecho.errors import UsageError
 from contextecho.sessions.building.belonging import is_file_of
 from contextecho.sessions.converting.inspect_log import write_eval, write_json
@@ -80,17 +79,6 @@ def choose_format(path: Path, to: str | None = None) -> str:
             todo=f"end it in {_either(fitting)}, or say --to {by_name}",
         )
     return to or by_name or FORMATS[0]
-
-
-def not_written(session: Session, to: str) -> tuple[str, ...]:
-    """What of a session this format has no place for, each in a few words."""
-    abandoned = sum(turn.abandoned for turn in session.turns) if to == "inspect" else 0
-    agents = len(session.sidechains)
-    left = (
-        abandoned and f"{counted(abandoned, 'turn')} that a rewind left behind",
-        agents and f"the conversations of {counted(agents, 'sub-agent')}",
-    )
-    return tuple(each for each in left if each)
 
 
 def _either(words: Iterable[str]) -> str:

@@ -63,6 +63,7 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sidechains: tuple[Sidechain, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     row_turn_lines: tuple[Count, ...] = ()
+    prompt_ids: tuple[str | None, ...] = ()
 
 
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -98,7 +99,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 FACTS: Final = (
     *("cwd", "parent", "forked_from", "inherited", "system", "models", "versions"),
-    *("compactions", "sidechains", "skipped", "row_turn_lines"),
+    *("compactions", "sidechains", "skipped", "row_turn_lines", "prompt_ids"),
 )
 """The fields of a session that its header keeps as they are."""
 

@@ -21,7 +21,7 @@ def continued_among(files: Sequence[Candidate], named: Collection[str]) -> froze
 
     Those that the user `named` are none.
     """
-    places = [file.path for file in files if _may_go_on(os.path.basename(file.path))]  # noqa: PTH119
+    places = [file.path for file in files if _may_go_on(file.path)]
     if not places:
         return frozenset()
     from contextecho.sessions.readers.codex.chain import earlier_of_thread
@@ -39,5 +39,6 @@ def continued_among(files: Sequence[Candidate], named: Collection[str]) -> froze
     )
 
 
-def _may_go_on(name: str) -> bool:
+def _may_go_on(path: str) -> bool:
+    name = path.rpartition(os.sep)[2]
     return name.startswith("rollout-") and "_" in name

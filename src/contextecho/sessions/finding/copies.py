@@ -1,9 +1,10 @@
 """Files that are another file of the same list again: kept or converted by this program, or copied.
 
 The one thing to know: what a kept or converted session was made from is told by sizes and
-hashes that were written with it, and compared with the files that are there now. A copy of
-what a session was before it went on is no copy of it, and stays in the list. A file that
+hashes that were written with it, and compared with the files that are there now. What a
+session was before it went on is no copy of it (`earlier` tells which are). A file that
 something else copied to another folder has its name and its bytes; the one met first stays.
+Content is told by its hash alone: a name, a size and a time can be those of other content.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from contextecho.errors import SessionError
+from contextecho.sessions.finding.hashes import Hashes
 from contextecho.sessions.finding.summary import Original
 from contextecho.sessions.finding.walking import Candidate
 
@@ -43,14 +45,14 @@ class _Made(Struct):
 def copies_among(
     files: Sequence[Candidate],
     originals: Mapping[str, Sequence[Original]],
-    hashes: MutableMapping[str, str],
+    hashes: Hashes,
     named: Collection[str] = (),
 ) -> dict[str, str]:
     """The paths of the files that are others of the files again, with the one that each is.
 
     `originals` says what files were made from that were kept or converted (`originals_of`);
-    `hashes` what is known of the files' SHA-256, and is added to. Files that the user
-    `named` are no copies.
+    `hashes` what is known of the files, and is added to. Files that the user `named` are no
+    copies.
     """
     by_size = _by_size(files, {original[0].bytes for original in originals.values()})
     copies: dict[str, str] = {}
@@ -96,9 +98,7 @@ def _is_alone(file: Candidate, originals: Mapping[str, Sequence[Original]]) -> b
     return not file.mark.later_ns and len(originals.get(file.path, ())) <= 1
 
 
-def _copied(
-    files: Iterable[Candidate], hashes: MutableMapping[str, str]
-) -> Iterator[tuple[str, str]]:
+def _copied(files: Iterable[Candidate], hashes: Hashes) -> Iterator[tuple[str, str]]:
     """Of files of one size, those with the name and the bytes of an earlier one, and that one."""
     by_name = defaultdict[str, list[str]](list)
     for file in files:
@@ -107,7 +107,7 @@ def _copied(
         first: dict[str, str] = {}
         for path in same if len(same) > 1 else ():
             with suppress(OSError):
-                other = first.setdefault(_hash_of(path, hashes), path)
+                other = first.setdefault(hashes.whole(path), path)
                 if other != path:
                     yield path, other
 
@@ -136,9 +136,7 @@ def _manifest_of(path: str) -> Manifest | None:
 
 
 def _kept(file: KeptFile, *, is_alone: bool) -> Original:
-    name = "" if is_alone else file.name
-    written = (file.name.rpartition("/")[2], file.modified_ns)
-    return Original(name, file.sha256, file.bytes, written)
+    return Original("" if is_alone else file.name, file.sha256, file.bytes)
 
 
 def _made_from(path: str) -> _Made | None:
@@ -164,7 +162,7 @@ def _start_of(path: str) -> bytes:
     return b""
 
 
-def _is_same(path: str, original: Sequence[Original], hashes: MutableMapping[str, str]) -> bool:
+def _is_same(path: str, original: Sequence[Original], hashes: Hashes) -> bool:
     """Whether the file, and those that belong to it, are what the original's were."""
     if not path.endswith(original[0].name):
         return False
@@ -172,23 +170,9 @@ def _is_same(path: str, original: Sequence[Original], hashes: MutableMapping[str
     return all(_is_still(root + file.name, file, hashes) for file in original)
 
 
-def _is_still(path: str, file: Original, hashes: MutableMapping[str, str]) -> bool:
+def _is_still(path: str, file: Original, hashes: Hashes) -> bool:
     try:
         status = os.stat(path)  # noqa: PTH116
-        if status.st_size != file.bytes:
-            return False
-        if (os.path.basename(path), status.st_mtime_ns) == file.written:  # noqa: PTH119
-            return True
-        return _hash_of(path, hashes) == file.sha256
+        return status.st_size == file.bytes and hashes.whole(path) == file.sha256
     except OSError:
         return False
-
-
-def _hash_of(path: str, hashes: MutableMapping[str, str]) -> str:
-    """The SHA-256 of a file, which is read once. Raises `OSError`."""
-    import hashlib
-
-    if path not in hashes:
-        with open(path, "rb") as file:  # noqa: PTH123
-            hashes[path] = hashlib.file_digest(file, "sha256").hexdigest()
-    return hashes[path]

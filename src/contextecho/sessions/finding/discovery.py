@@ -21,7 +21,10 @@ from msgspec.structs import replace
 from contextecho.errors import SessionError
 from contextecho.own_files import refuse_endless
 from contextecho.sessions.finding.copies import copies_among
+from contextecho.sessions.finding.earlier import earlier_among
+from contextecho.sessions.finding.hashes import Hashes
 from contextecho.sessions.finding.index import Entry, Index
+from contextecho.sessions.finding.repeats import repeats_among
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.finding.walking import Candidate, walk
@@ -37,6 +40,7 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bytes: int | None  # of its file or of all its files; None for one of several in a file
     modified: float  # when the file, or the newest of its files, was written: seconds since 1970
     summary: Summary
+    repeated: int = 0  # prompts that earlier sessions of the same list hold
 
     @property
     def last_used(self) -> float:
@@ -53,6 +57,11 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether `last_used` is of a turn, and not when the file was written."""
         last = self.summary.last_time
         return last is not None and last <= self.modified
+
+    @property
+    def inherited_prompts(self) -> int | None:
+        """Of its prompts, those that count for another session: as the file says, or the list."""
+        return self.repeated or self.summary.inherited_prompts
 
     @property
     def path(self) -> Path:
@@ -75,13 +84,17 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found below some folders."""
 
-    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation too
+    sessions: tuple[FoundSession, ...]  # the newest first; those that hold no conversation last
     sub_agents: int  # sessions of sub-agents, which belong to another
     copies: int  # files left out that are others again: kept, converted or copied
+    earlier: int  # kept states left out of sessions that went on, in a later state or a file
     continued: int  # files in which sessions of others begin, read with those
     unread: tuple[SessionError, ...]  # folders and files that the system refuses
     sub_agent_files: tuple[Path, ...] = ()  # that hold sub-agents' sessions and no other
     strangers: tuple[SessionError, ...] = ()  # files that look like sessions' and are none
+    links: tuple[str, ...] = ()  # to folders, which were not followed
+    others: int = 0  # files left out: their names are none that sessions have
+    tried: int = 0  # files looked into
 
 
 def session_roots(
@@ -110,26 +123,24 @@ def survey(
     walked = walk(places)
     files = [file for file in walked.files if file.mark.bytes]
     every = list(zip(files, _summaries(files, index, processes, on_reading), strict=True))
-    copies = _copies(every, index, named={*map(str, places)})
-    kept = [(file, found) for file, found in every if file.path not in copies]
-    refused, strangers = (
-        [
-            SessionError(reason, where=file.path)
-            for file, found in kept
-            if (reason := getattr(found, why)) is not None
-        ]
-        for why in ("refusal", "stranger")
-    )
+    copies, earlier = _again(every, index, named={*map(str, places)})
+    left_out = copies | earlier
+    kept = [(file, found) for file, found in every if file.path not in left_out]
+    odd = [each for each in kept if each[1].sub_agents or each[1].refusal or each[1].stranger]
     return Survey(
         sessions=_newest_first(kept),
-        sub_agents=sum(found.sub_agents for _, found in kept),
+        sub_agents=sum(found.sub_agents for _, found in odd),
         copies=sum(found.holds_any for file, found in every if file.path in copies),
+        earlier=len(earlier),
         continued=walked.continued,
-        unread=(*walked.unread, *refused),
+        unread=(*walked.unread, *_errors((file, found.refusal) for file, found in odd)),
         sub_agent_files=tuple(
-            Path(file.path) for file, found in kept if found.sub_agents and not found.sessions
+            Path(file.path) for file, found in odd if found.sub_agents and not found.sessions
         ),
-        strangers=tuple(strangers),
+        strangers=_errors((file, found.stranger) for file, found in odd),
+        links=tuple(walked.links),
+        others=walked.others,
+        tried=len(files),
     )
 
 
@@ -157,18 +168,21 @@ def newest_session(
     """
     files = [file for file in walk(_holding(env)).files if file.mark.bytes]
     index = Index()
+    hashes = Hashes(index.hashed)
     newest: FoundSession | None = None
     for file in sorted(files, key=lambda file: -file.mark.written_ns):
         if newest is not None and file.mark.written_ns / 1e9 < newest.last_used:
             break
         (found,) = _summaries([file], index, 1, lambda files, size: None)
-        if found.originals and copies_among(files, {file.path: found.originals}, {}):
+        if found.originals and copies_among(files, {file.path: found.originals}, hashes):
             continue
         for session in _newest_first([(file, found)]):
             if session.summary.error is not None or not fits(session.summary):
                 continue
             if newest is None or session.last_used > newest.last_used:
                 newest = session
+    if hashes.new:
+        index.keep({}, hashes.new, (file.path for file in files))
     return newest
 
 
@@ -210,36 +224,37 @@ def _summaries(
     if unknown:
         from contextecho.processes import spread
         from contextecho.sessions.finding.summarising import summarise
+        from contextecho.sessions.registry import other_readers
 
         sizes = [files[n].mark.bytes for n in unknown]
         on_reading(len(unknown), sum(sizes))
         paths = [Path(files[n].path) for n in unknown]
-        new = dict(zip(unknown, spread(summarise, paths, sizes, processes=processes), strict=True))
+        made = spread(summarise, paths, sizes, processes=processes, load=other_readers)
+        new = dict(zip(unknown, made, strict=True))
         index.keep(
             {files[n].path: Entry(files[n].mark, found) for n, found in new.items()},
+            {},
             (file.path for file in files),
         )
     return [new[n] if found is None else found for n, found in enumerate(kept)]
 
 
-def _copies(
+def _again(
     every: Sequence[tuple[Candidate, Summaries]], index: Index, named: Collection[str]
-) -> Collection[str]:
-    """The paths of the files that are others again; what was hashed for that is kept."""
+) -> tuple[set[str], set[str]]:
+    """The paths of files that are others again, and of what those once were.
+
+    What was hashed for that is kept.
+    """
     originals = {file.path: found.originals for file, found in every if found.originals}
-    known = {file.path: found.sha256 for file, found in every if found.sha256 is not None}
-    hashes = dict(known)
-    copies = copies_among([file for file, _ in every], originals, hashes, named)
-    if new := hashes.keys() - known.keys():
-        hashed = ((file, found) for file, found in every if file.path in new)
-        index.keep(
-            {
-                file.path: Entry(file.mark, replace(found, sha256=hashes[file.path]))
-                for file, found in hashed
-            },
-            (file.path for file, _ in every),
-        )
-    return copies.keys() | _kept_rows(every)
+    files = [file for file, _ in every]
+    hashes = Hashes(index.hashed)
+    copies = {*copies_among(files, originals, hashes, named), *_kept_rows(every)}
+    ids = {file.path: found.ids for file, found in every} if originals else {}
+    earlier = earlier_among(files, originals, hashes, ids.get, named) - copies
+    if hashes.new:
+        index.keep({}, hashes.new, (file.path for file in files))
+    return copies, {*earlier}
 
 
 def _kept_rows(every: Sequence[tuple[Candidate, Summaries]]) -> set[str]:
@@ -252,21 +267,39 @@ def _kept_rows(every: Sequence[tuple[Candidate, Summaries]]) -> set[str]:
     return {path for path, sessions in kept if there.issuperset(sessions)}
 
 
+def _errors(said: Iterable[tuple[Candidate, str | None]]) -> tuple[SessionError, ...]:
+    """Of the files with a reason, an error each."""
+    return tuple(
+        SessionError(reason, where=file.path) for file, reason in said if reason is not None
+    )
+
+
 def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSession, ...]:
-    """The sessions of the files, those used last first; those used at once as they were met."""
-    sessions = [
-        FoundSession(
-            file=file.path,
-            bytes=file.mark.bytes
-            if summary.bytes is None and summary.member is None
-            else summary.bytes,
-            modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
-            summary=summary,
-        )
-        for file, found in files
-        for summary in found.sessions
-    ]
-    return tuple(sorted(sessions, key=attrgetter("last_used"), reverse=True))
+    """The sessions of the files, those used last first; what holds none is behind them all.
+
+    Of those used at once the one written last comes first, then the one that was met first.
+    """
+    whole: list[FoundSession] = []
+    broken: list[FoundSession] = []
+    for file, found in files:
+        for summary in found.sessions:
+            (whole if summary.error is None else broken).append(_found(file, summary))
+    for number, repeats in repeats_among([each.summary for each in whole]).items():
+        whole[number] = replace(whole[number], repeated=sum(repeats.values()))
+    for sessions in (whole, broken):
+        sessions.sort(key=attrgetter("modified"), reverse=True)
+        sessions.sort(key=attrgetter("last_used"), reverse=True)
+    return (*whole, *broken)
+
+
+def _found(file: Candidate, summary: Summary) -> FoundSession:
+    is_all = summary.bytes is None and summary.member is None
+    return FoundSession(
+        file=file.path,
+        bytes=file.mark.bytes if is_all else summary.bytes,
+        modified=max(file.mark.written_ns / 1e9, summary.written or 0.0),
+        summary=summary,
+    )
 
 
 def _retention_days(root: Path) -> int | None:

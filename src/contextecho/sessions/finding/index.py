@@ -5,8 +5,8 @@ long as the file has the size, the times and the number it had before it was rea
 that was written less than two seconds before is not kept, since a file can change
 again within the same tick of its clock, nor is a session that lies in several files, nor
 what could not be read for the moment. A cache that is damaged, no file, of another
-version or of other readers is empty. It holds summaries, never text, and only its owner
-may read it.
+version or of other readers is empty. It holds summaries and hashes, never text, and only
+its owner may read it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ import msgspec
 from contextecho import __version__
 from contextecho.caching import cache_folder
 from contextecho.own_files import refuse_endless
+from contextecho.sessions.finding.hashes import Hashed
 from contextecho.sessions.finding.summary import Summaries
 from contextecho.sessions.finding.walking import Candidate, Mark
 
-_LAYOUT: Final = 2
+_LAYOUT: Final = 3
 _PACKAGE: Final = (".dist-info", ".egg-info")
 _SETTLED_NS: Final = 2_000_000_000
 
@@ -42,6 +43,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class _Kept(msgspec.Struct, array_like=True):
     made_by: bytes
     entries: dict[bytes, Entry]  # by path, as the system's bytes
+    hashed: dict[bytes, Hashed]  # likewise
 
 
 class Index:
@@ -54,14 +56,20 @@ class Index:
         self._path = path or cache_folder() / "sessions.msgpack"
         self._folders: dict[str, bytes] = {}
         self._made_by = _made_by()
-        self._entries = self._read()
+        self._kept = self._read()
 
     def get(self, file: Candidate) -> Summaries | None:
         """What the file held, if it is still what it was."""
-        entry = self._entries.get(self._key(file.path))
+        entry = self._kept.entries.get(self._key(file.path))
         return entry.found if entry is not None and entry.mark == file.mark else None
 
-    def keep(self, found: Mapping[str, Entry], seen: Iterable[str]) -> None:
+    def hashed(self, path: str) -> Hashed | None:
+        """What was found of the bytes of a file, which may be another by now."""
+        return self._kept.hashed.get(self._key(path))
+
+    def keep(
+        self, found: Mapping[str, Entry], hashed: Mapping[str, Hashed], seen: Iterable[str]
+    ) -> None:
         """Add what was read since this index was, and forget the files that are gone.
 
         `seen` are paths known to exist. What cannot be written is not kept: that costs
@@ -72,29 +80,39 @@ class Index:
             for path, entry in found.items()
             if entry.mark.newest_ns < self._settled_ns and entry.found.is_settled
         }
+        digests = {
+            self._key(path): each
+            for path, each in hashed.items()
+            if each.mark.newest_ns < self._settled_ns
+        }
         exist = {self._key(path) for path in seen}
         old = self._read()  # another process may have written meanwhile
-        gone = {path for path in old if path not in exist and not os.path.lexists(path)}
-        if new or gone:
-            entries = {path: entry for path, entry in old.items() if path not in gone} | new
+        known = old.entries.keys() | old.hashed.keys()
+        gone = {path for path in known if path not in exist and not os.path.lexists(path)}
+        if new or digests or gone:
+            entries = {path: each for path, each in old.entries.items() if path not in gone} | new
+            hashes = {path: each for path, each in old.hashed.items() if path not in gone} | digests
             with suppress(OSError):
-                self._write(msgspec.msgpack.encode(_Kept(self._made_by, entries)))
+                self._write(msgspec.msgpack.encode(_Kept(self._made_by, entries, hashes)))
 
     def _key(self, path: str) -> bytes:
         """The absolute path, whatever the folder in which it was named."""
+        if path.startswith(os.sep):
+            return os.fsencode(path)
         above, slash, name = path.rpartition(os.sep)
         folder = above + slash
         if folder not in self._folders:
             self._folders[folder] = os.fsencode(os.path.abspath(folder) + os.sep)  # noqa: PTH100
         return self._folders[folder] + os.fsencode(name)
 
-    def _read(self) -> dict[bytes, Entry]:
+    def _read(self) -> _Kept:
+        nothing = _Kept(self._made_by, {}, {})
         try:
             refuse_endless(self._path)
             kept = msgspec.msgpack.decode(self._path.read_bytes(), type=_Kept)
         except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
-            return {}
-        return kept.entries if kept.made_by == self._made_by else {}
+            return nothing
+        return kept if kept.made_by == self._made_by else nothing
 
     def _write(self, data: bytes) -> None:
         """All or nothing: whoever reads meanwhile sees the old one."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from contextecho.errors import PassingError, SessionError
 from contextecho.sessions.finding.copies import are_kept_rows, originals_of
 from contextecho.sessions.finding.inside import look_inside, looks_like_a_session
+from contextecho.sessions.finding.repeats import marks_of
 from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.model import Kind, Session, Speaker
 
@@ -27,7 +28,7 @@ def summarise(path: Path) -> Summaries:
 
 
 def _summarised(path: Path) -> Summaries:
-    inside = look_inside(path, _summary)
+    inside = look_inside(path, summary_of)
     if inside.format is None:
         if isinstance(inside.error, PassingError):
             return Summaries(refusal=inside.error.what)
@@ -51,7 +52,8 @@ def _failed(format: str, member: str | None, error: SessionError) -> Summary:
     return Summary(format, error.what, member, is_passing=isinstance(error, PassingError))
 
 
-def _summary(session: Session) -> Summary:
+def summary_of(session: Session) -> Summary:
+    """What a list says of a session that was read."""
     finals = list(_are_final(session))
     first_time, last_time = times_of(session)
     files: Sequence[Path] | None = [file.path for file in session.files] or getattr(
@@ -74,6 +76,8 @@ def _summary(session: Session) -> Summary:
         is_cut=session.is_cut,
         written=None if files is None else _written(files),
         inherited_prompts=session.inherited_prompts,
+        marks=marks_of(session),
+        is_fork=session.forked_from is not None,
     )
 
 

@@ -6,7 +6,11 @@ index keeps. So it holds counts, names and reasons, never words of the conversat
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
+
+Marks: TypeAlias = bytes  # which is a field's name below
 
 
 class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -31,6 +35,8 @@ class Summary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_cut: bool = False  # the file ends in the middle
     written: float | None = None  # when the newest of its files was, if it lies in several
     inherited_prompts: int | None = None  # of the prompts: those of the session it was forked from
+    marks: Marks = b""  # of the prompts that have ids (`repeats`)
+    is_fork: bool = False  # as the file says
 
 
 class Original(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -39,7 +45,6 @@ class Original(msgspec.Struct, frozen=True, array_like=True, gc=False):
     name: str  # below the folder of them all; empty where it is the only one
     sha256: str
     bytes: int
-    written: tuple[str, int] | None = None  # its last name and time: if both fit, it is not read
 
 
 class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -50,13 +55,18 @@ class Summaries(msgspec.Struct, frozen=True, array_like=True, gc=False):
     refusal: str | None = None  # why the system does not let the file be read
     originals: tuple[Original, ...] = ()  # what it was made from by this program; the session first
     are_rows: bool = False  # that were kept of a database
-    sha256: str | None = None  # of the file, once it was compared with another
     stranger: str | None = None  # why a file that looks like a session's is in no known format
 
     @property
     def holds_any(self) -> bool:
         """Whether there are sessions, a user's or a sub-agent's."""
         return bool(self.sessions or self.sub_agents)
+
+    @property
+    def ids(self) -> tuple[str, ...] | None:
+        """Of the sessions; `None` where one has none."""
+        ids = tuple(each.id for each in self.sessions if each.id is not None)
+        return ids if ids and len(ids) == len(self.sessions) else None
 
     @property
     def is_settled(self) -> bool:

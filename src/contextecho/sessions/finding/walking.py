@@ -1,16 +1,15 @@
 """The files below some folders that may hold sessions, found in one walk.
 
 The one thing to know: a name only keeps out what no client keeps sessions in; whether a
-file holds one, its content says. Links to folders are not followed; a file that is
-reached twice is met once.
+file holds one, its content says. Links to folders are not followed but told of; a file
+that is reached twice is met once.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
-from operator import attrgetter
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final
@@ -21,7 +20,8 @@ from contextecho.errors import SessionError
 from contextecho.sessions.finding.continued import continued_among
 from contextecho.sessions.finding.roots import is_database
 
-_KINDS: Final = (".jsonl", ".json", ".traj", ".eval")
+_LINES: Final = ".jsonl"
+_KINDS: Final = (_LINES, ".json", ".traj", ".eval")
 _PACKED: Final = (".zst", ".gz")
 _TEXTS: Final = (*_KINDS, *_PACKED)
 _DATABASE: Final = ".db"
@@ -76,6 +76,8 @@ class Walk(msgspec.Struct):
     files: list[Candidate] = msgspec.field(default_factory=list)
     unread: list[SessionError] = msgspec.field(default_factory=list)
     continued: int = 0  # files left out: read with others, in which their sessions go on
+    links: list[str] = msgspec.field(default_factory=list)  # to folders, which are not followed
+    others: int = 0  # files left out: their names are none that sessions have
 
 
 def walk(places: Iterable[Path]) -> Walk:
@@ -118,19 +120,23 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
         if kept is not None:
             yield kept
             continue
-        for entry in entries:
-            if _is_folder(entry):
-                if entry.name not in _NEVER_FOLDERS:
-                    inside[entry.name] = entry.path
-            elif _may_hold_sessions(entry.name):
-                yield entry.path
+        for name in sorted(entries):
+            if _is_folder(entries[name]):
+                if name not in _NEVER_FOLDERS:
+                    inside[name] = entries[name].path
+            elif _may_hold_sessions(name):
+                yield entries[name].path
+            elif _is_link_to_folder(entries[name]):
+                walked.links.append(entries[name].path)
+            else:
+                walked.others += 1
         passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
         folders += reversed([path for name, path in inside.items() if name not in passed_over])
 
 
-def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
+def _kept_file(folder: str, names: Container[str]) -> str | None:
     """The session's file in a folder of `sessions keep`, where all else belongs to it."""
-    if not any(entry.name == "manifest.json" for entry in entries):
+    if "manifest.json" not in names:
         return None
     from contextecho.sessions.packing.archive import session_file_in
 
@@ -138,20 +144,28 @@ def _kept_file(folder: str, entries: list[os.DirEntry[str]]) -> str | None:
     return None if kept is None else str(kept)
 
 
-def _entries(folder: str, walked: Walk) -> list[os.DirEntry[str]]:
+def _entries(folder: str, walked: Walk) -> dict[str, os.DirEntry[str]]:
+    """What is in a folder, by name."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=attrgetter("name"))
+            return {entry.name: entry for entry in entries}
     except FileNotFoundError:
-        return []
+        return {}
     except OSError as error:
         walked.unread.append(_refused(folder, error))
-        return []
+        return {}
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
     except OSError:
         return False
 
@@ -181,9 +195,16 @@ def _refused(path: str, error: OSError) -> SessionError:
     return unreadable(Path(path), error)
 
 
+def mark_of(status: os.stat_result, later_ns: int = 0) -> Mark:
+    """The mark of a file with this status."""
+    return Mark(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, later_ns)
+
+
 def _candidate(path: str, status: os.stat_result) -> Candidate:
-    size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    return Candidate(path, Mark(size, modified, changed, status.st_ino, _later_ns(path, size)))
+    size = status.st_size
+    # Most are lines of text, beside which lies nothing: one look less at each of thousands.
+    later = 0 if size % _PAGE and path.endswith(_LINES) else _later_ns(path, size)
+    return Candidate(path, mark_of(status, later))
 
 
 def _later_ns(path: str, size: int) -> int:
@@ -201,7 +222,7 @@ def _beside(path: str, size: int) -> str | None:
     if folder is not None:
         return folder
     if path.endswith(_TEXTS) and (size % _PAGE or not _begins_as_database(path)):
-        return None  # one look less at each of thousands of files
+        return None
     return f"{os.path.realpath(path)}-wal"  # beside what a link leads to
 
 

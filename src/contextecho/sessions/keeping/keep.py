@@ -32,7 +32,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions.building.belonging import absolute, files_of
 from contextecho.sessions.building.stamp import Stamp, unreadable
 from contextecho.sessions.keeping.rows import copy_rows, is_database
-from contextecho.sessions.model import Session
+from contextecho.sessions.model import Session, name_of
 from contextecho.sessions.packing.archive import (
     FORMAT,
     MANIFEST,
@@ -218,6 +218,7 @@ def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
     if is_database(path):
         rows = new / _file_name(session)
         copy_rows(path, rows, {session.id, session.member or session.id})
+        _refuse_other(session, rows)
         changed = path.stat().st_mtime_ns
         os.utime(rows, ns=(changed, changed))
         yield rows.name, rows
@@ -230,6 +231,27 @@ def _files(session: Session, new: Path) -> Iterator[tuple[str, Path]]:
         name = _untaken(name, taken)
         taken.add(name)
         yield name, file
+
+
+def _refuse_other(session: Session, rows: Path) -> None:
+    """Raises `SessionError` unless the rows are read as the session, which may have gone on."""
+    where = name_of(session.path, session.member or session.id)
+    try:
+        kept = _told(read_session(name_of(rows, session.member)))
+    except SessionError as error:
+        raise SessionError(f"its rows alone are no session: {error.what}", where=where) from None
+    if kept != _told(session) and kept != _told(read_session(session.name)):
+        raise SessionError(
+            "its rows alone are not read as the session",
+            where=where,
+            todo="close the client and run the command again, or copy the database by hand",
+        )
+
+
+def _told(session: Session) -> tuple[object, ...]:
+    """What is the same of a session wherever its rows lie."""
+    agents = [(agent.agent_id, agent.records) for agent in session.sidechains]
+    return session.turns, session.prompts, session.steps, sorted(agents)
 
 
 def _untaken(name: str, taken: set[str]) -> str:

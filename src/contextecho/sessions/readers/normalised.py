@@ -46,7 +46,7 @@ def read(path: Path) -> Session:
     tally = Tally()
     with path.open("rb") as file:
         stamp = Stamp.of(file)
-        source = PlacedSource(path, stamp, _pieces)
+        source = PlacedSource(path, stamp, pieces_of)
         records = placed_lines(file, stamp.size, tally, _is_line, ("index",))
         header = _header(next(records, None), path)
         index_of: dict[int, int] = {}
@@ -58,7 +58,7 @@ def read(path: Path) -> Session:
                 tally.add(wrong, found.line)
                 continue
             index_of[line.index] = len(turns)
-            turns.append(_turn(line, found.span))
+            turns.append(turn_of(line, found.span))
             source.place(Placed(line.line, found.span, None))
     if len(turns) < header.counts.turns:
         tally.add("fewer turns than the header counts", 1)
@@ -125,13 +125,15 @@ def _what_is_wrong(line: Line | None, turns: Sequence[Turn], index_of: dict[int,
     return ""
 
 
-def _turn(line: Line, span: Span) -> Turn:
+def turn_of(line: Line, span: Span) -> Turn:
+    """The turn of a line, whose content lies at `span`."""
     length = len(_text(line.text, line.arguments))
     shared = {name: getattr(line, name) for name in SHARED}
     return Turn(**shared | {"span": span, "chars": max(line.chars or 0, length)})
 
 
-def _pieces(value: dict[str, Any]) -> list[Piece]:
+def pieces_of(value: dict[str, Any]) -> list[Piece]:
+    """What a line holds: one piece."""
     line = msgspec.convert(value, Line)
     text = _text(line.text, line.arguments)
     return [Piece(line.kind, line.speaker, text, images=line.images)]

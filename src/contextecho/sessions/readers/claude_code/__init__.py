@@ -68,6 +68,7 @@ def read(path: Path) -> Session:
         cwd=assembly.cwd,
         system=assembly.declared.system,
         forked_from=assembly.declared.forked_from,
+        prompt_ids=tuple(assembly.prompt_ids(turns)),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -72,6 +72,7 @@ class Assembly:
         self._copied: set[str | None] = {None}  # uuids of copies; none: before a first record
         self._calls: dict[str, tuple[str, str | None]] = {}  # id, tool; or `_ANSWERED`
         self._step = self._prompt = 0
+        self._prompt_ids: dict[int, str | None] = {}  # by where the record begins
 
     def add(self, entry: Entry) -> None:
         """Take in the next entry of the file."""
@@ -119,6 +120,14 @@ class Assembly:
             self.compactions.remove(removal)
             return tuple(removal.rest()), tuple(self.compactions.found)
         return tuple(turns), tuple(self.compactions.found)
+
+    def prompt_ids(self, turns: Sequence[Turn]) -> Iterator[str | None]:
+        """What tells each prompt of the finished turns from all others, also in other files."""
+        prompt = 0
+        for turn in turns:
+            if turn.prompt > prompt:
+                prompt = turn.prompt
+                yield self._prompt_ids[turn.span.offset]
 
     def _withdraw(self) -> set[int]:
         """The numbers of the turns whose words of the model were taken back; they are counted."""
@@ -226,7 +235,9 @@ class Assembly:
         # Words inside a tool result never fork the conversation: only a typed prompt does.
         move = PROMPT if is_prompt and not has_result else OTHER
         self._branches.add_message(entry.uuid, entry.parent_uuid, len(self.turns), move)
-        self._prompt += is_prompt
+        if is_prompt:
+            self._prompt += 1
+            self._prompt_ids[entry.offset] = entry.uuid
         ordinal = self._new_ordinal()
         for number in numbers:
             part = parts[number]
@@ -315,8 +326,14 @@ class Assembly:
     def _add_injected(self, here: Entry, said: Entry) -> None:
         """A human message given to the model in the middle of its work, typed earlier in `said`."""
         self._prompt += 1
+        self._prompt_ids[said.offset] = here.uuid or self._queued_id(said)
         self._append(here, said.parts[0], Span(said.offset, said.length), self._new_ordinal(), None)
         self._steer()
+
+    def _queued_id(self, said: Entry) -> str | None:
+        """What stands for the uuid of a message of the queue: when it was sent, after which."""
+        before = next(reversed(self._prompt_ids.values()), None)
+        return None if said.time is None or before is None else f"{before} {said.time}"
 
     def _steer(self) -> None:
         """The last turn was given to the model before its own had ended."""

@@ -27,6 +27,7 @@ class Log:
     def __init__(self, conversation: Conversation) -> None:
         self.session_id: str | None = None
         self.cwd: str | None = None
+        self._met: set[str] = set()  # ids of events
         self._conversation = conversation
         self._tally = conversation.tally
         self._version: str | None = None
@@ -51,6 +52,11 @@ class Log:
         if not isinstance(kind, str) or not isinstance(data, dict):
             self._tally.add("record without type or data", placed.line)
             return
+        if (id := filled(event, "id")) in self._met:
+            self._tally.add("repeated event", placed.line)
+            return
+        if id is not None:
+            self._met.add(id)
         if kind.startswith("subagent.") and kind in KNOWN:
             self._note_agent(placed, kind, data)
             return

@@ -20,6 +20,7 @@ from contextecho.sessions.building.stamp import Stamp, Stamped
 from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Content, Span, Turn
 from contextecho.sessions.packing.zipped import ZIP, open_zip, unpack
+from contextecho.sessions.readers.inspect.converted import left_piece
 from contextecho.sessions.readers.inspect.pieces import pieces_of
 from contextecho.sessions.readers.inspect.samples import Header, Sample, header_of
 from contextecho.untrusted import make_visible
@@ -127,10 +128,13 @@ class InspectSource(Stamped):
         """The content of each turn, in the order given."""
         if not turns:
             return
-        messages = self._log.sample(self._member).messages
+        sample = self._log.sample(self._member)
+        count = len(sample.messages)
         for turn in turns:
-            piece = pieces_of(messages[turn.span.offset])[turn.span.part]
-            if piece is not None:
+            number, part = turn.span.offset, turn.span.part
+            if number >= count:
+                yield content_of(left_piece(sample.metadata, number - count))
+            elif (piece := pieces_of(sample.messages[number])[part]) is not None:
                 yield content_of(piece)
 
     def records(self, first_line: int, last_line: int) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -73,12 +73,16 @@ class Thread:
             self.conversation.tally.add("not a message", placed.line)
             return
         info, parts = placed.value["info"], parts_of(placed.value)
+        id = text_in(info, "id")
+        if id and id in self._turns_from:
+            self._leave_out("repeated message")
+            return
         self._clear_until(number_in(info, "time", "created"))
         self._count(info, parts)
         if info["role"] == "assistant":
             self._keep_system(info)
             self._folder = self._folder or text_in(info, "path", "cwd")
-        self._turns_from[text_in(info, "id")] = len(self.conversation.turns)
+        self._turns_from[id] = len(self.conversation.turns)
         if is_summary(info):
             self._summarise(placed)
         elif info["role"] == "user":

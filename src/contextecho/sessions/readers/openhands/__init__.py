@@ -21,12 +21,14 @@ from contextecho.sessions.model import Session
 from contextecho.sessions.readers.openhands import layout, v0, v1
 from contextecho.sessions.readers.openhands.actions import Actions
 from contextecho.sessions.readers.openhands.branches import PARENT, left_behind
+from contextecho.sessions.readers.openhands.delegates import DELEGATE, Delegates
 from contextecho.sessions.readers.openhands.folder import FolderSource, read_events
 from contextecho.sessions.readers.openhands.kinds import Kinds, learn_state
 from contextecho.sessions.readers.openhands.thread import Facts, Thread
 from contextecho.untrusted import make_visible
 
 NAME: Final = "openhands"
+_MARKS: Final = (PARENT, DELEGATE)
 _SIGNS: Final = (b'"observation"', b'"action"', b'"kind"')
 
 Events = Callable[[Tally], Iterator[Placed]]
@@ -59,20 +61,24 @@ def read_member(path: Path, member: str) -> Session:
         first = decode_json(layout.first_line(file))
         if layout.is_event(first):
             events: Events = partial(layout.event_lines, file, stamp.size)
-            is_tree = any(PARENT in line for line in file)
+            marks = {mark for line in file for mark in _MARKS if mark in line}
         elif layout.is_instance(first):
             data, offset = _instance(file, layout.instances(path), member, tally)
             layout.learn_instance(reading.facts, decode_json(data))
-            events, is_tree = partial(layout.events_in, data, offset), PARENT in data
+            events = partial(layout.events_in, data, offset)
+            marks = {mark for mark in _MARKS if mark in data}
         else:
             data = file.read(stamp.size)
             if layout.is_base_state(decode_json(data)):
                 return reading.folder()
-            events, is_tree = partial(layout.events_in, data, 0), PARENT in data
-        if is_tree:
+            events = partial(layout.events_in, data, 0)
+            marks = {mark for mark in _MARKS if mark in data}
+        if PARENT in marks:
             reading.learn_tree(placed.value for placed in events(Tally()))
+        if DELEGATE in marks:
+            reading.delegates.learn(layout.first_of_each(events(Tally()), Tally()))
         source = PlacedSource(path, stamp, _pieces)
-        for placed in events(tally):
+        for placed in layout.first_of_each(events(tally), tally):
             if isinstance(placed.value, dict):
                 source.place(placed)
             reading.take(placed)
@@ -100,7 +106,9 @@ class _Reading:
         self.conversation = Conversation()
         self.facts = Facts()
         self._thread = Thread(self.conversation, self.facts)
-        self._actions, self._kinds = Actions(self._thread), Kinds(self._thread)
+        self.delegates = Delegates(self._thread)
+        self._actions = Actions(self._thread, self.delegates)
+        self._kinds = Kinds(self._thread)
 
     def learn_tree(self, events: Iterable[Any]) -> None:
         """Find out, before any is taken in, which events a rewind left behind."""
@@ -121,18 +129,19 @@ class _Reading:
         learn_state(self.facts, source.read(self._path, 0).value)
         found = list(read_events(self._path, source, self.conversation.tally))
         self.learn_tree(placed.value for placed in found)
-        for placed in found:
+        for placed in layout.first_of_each(found, self.conversation.tally):
             self.take(placed)
         return self.session(source, source.size)
 
     def session(self, source: PlacedSource | FolderSource, size: int) -> Session:
         """The session, when all events have been taken in."""
+        self.delegates.give_up()
         return self.conversation.session(
             self._path,
             format=NAME,
             bytes=size,
             source=source,
-            sidechains=self._actions.sidechains(self._path),
+            sidechains=tuple(self.delegates.sidechains(self._path)),
             cwd=self.facts.cwd,
             **({"id": make_visible(self.facts.id)} if self.facts.id else {}),
         )

@@ -1,50 +1,46 @@
-"""The rules of V0: who says a message, what answers what, and what a delegate does.
+"""The rules of V0: who says a message, and what answers what.
 
-The one thing to know: a delegate's events stand in the same stream, between the action
-that hands the task over and the observation that gives its result. They are the
-sub-agent's, whatever source they name.
+The one thing to know: a call is known by its id in the model's answer, else by that of its
+event, which the observation names as its cause; without ids the next observation answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from contextecho.sessions.building.conversation import Piece
 from contextecho.sessions.building.fields import string
 from contextecho.sessions.building.placed import Placed
-from contextecho.sessions.model import Kind, Sidechain, Speaker
+from contextecho.sessions.model import Kind, Speaker
 from contextecho.sessions.readers.openhands import v0
+from contextecho.sessions.readers.openhands.delegates import Delegates
 from contextecho.sessions.readers.openhands.thread import (
     Thread,
     id_of,
     mark_asking_on,
     text_of_id,
 )
-from contextecho.untrusted import make_visible
 
 
 class Actions:
     """Takes in actions and observations."""
 
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: Thread, delegates: Delegates) -> None:
         self._thread = thread
+        self._delegates = delegates
         self._begun = False  # a message has been said
         self._call_of: dict[str, str] = {}  # by the id of the action
         self._clients: set[str] = set()  # actions that no model took
         self._pending: str | None = None  # the last call, for events without ids
-        self._delegates: list[str] = []
-        self._records: dict[str, int] = {}  # by the delegate, as are the models
-        self._models: dict[str, dict[str, None]] = {}
 
     def take(self, placed: Placed) -> None:
         """Take in one event."""
         event = placed.value
         name = event.get("action")
-        if self._delegates and not self._returns(event):
-            self._elsewhere(event)
-        elif not isinstance(name, str):
+        if self._delegates.take(placed):
+            return
+        if not isinstance(name, str):
             self._observation(placed, event)
         elif name in v0.QUIET_ACTIONS:
             if name == "condensation_request":
@@ -71,31 +67,6 @@ class Actions:
         if isinstance(first, int) and isinstance(last, int):
             return self._thread.numbered(first, last)
         return ()
-
-    def sidechains(self, path: Path) -> tuple[Sidechain, ...]:
-        """The delegates met."""
-        return tuple(
-            Sidechain(
-                agent_id=make_visible(id), path=path, records=records, models=(*self._models[id],)
-            )
-            for id, records in self._records.items()
-        )
-
-    def _returns(self, event: dict[str, Any]) -> bool:
-        """Whether the event is the result of the outermost delegate."""
-        if event.get("observation") != "delegate":
-            return False
-        self._delegates.pop()
-        return not self._delegates
-
-    def _elsewhere(self, event: dict[str, Any]) -> None:
-        delegate = self._delegates[-1]
-        self._records[delegate] = self._records.get(delegate, 0) + 1
-        models = self._models.setdefault(delegate, {})
-        if (model := v0.model_of(event)) is not None:
-            models[model] = None
-        if event.get("action") == "delegate":
-            self._delegates.append(_delegate(event))
 
     def _system(self, placed: Placed, args: dict[str, Any]) -> None:
         facts = self._thread.facts
@@ -131,7 +102,7 @@ class Actions:
                 pieces[number] = None  # the answer's prose, said with its first action
         self._thread.say(placed, pieces, id=id, model=v0.model_of(event))
         if event["action"] == "delegate":
-            self._delegates.append(_delegate(event))
+            self._delegates.begin(placed)
 
     def _clients_action(self, placed: Placed, event: dict[str, Any]) -> None:
         """What a person or the client did, with its arguments as text."""
@@ -159,8 +130,3 @@ class Actions:
         self._thread.facts.cwd = self._thread.facts.cwd or string(metadata, "working_dir")
         if piece.kind is Kind.TOOL_RESULT or piece.text.strip():
             self._thread.say(placed, [piece])
-
-
-def _delegate(event: dict[str, Any]) -> str:
-    """What a delegate is called: its agent, and the event that began it."""
-    return f"{string(event['args'], 'agent') or 'delegate'} {id_of(event) or ''}".strip()

@@ -7,7 +7,7 @@ line where ids repeat. Old histories hold pairs, an action and its observation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -22,10 +22,11 @@ from contextecho.sessions.building.stamp import Stamp
 from contextecho.sessions.building.tally import Tally
 from contextecho.sessions.model import Span
 from contextecho.sessions.readers.openhands import v0, v1
-from contextecho.sessions.readers.openhands.thread import Facts, text_of_id
+from contextecho.sessions.readers.openhands.thread import Facts, id_of, text_of_id
 
 HISTORY: Final = "history"
 _ARRAYS: Final = ((), ("trajectory",), (HISTORY,), ("events",))
+_OF_ONE: Final = ("timestamp", "action", "observation", "kind")
 _STATE: Final = frozenset({"execution_status", "agent_status", "confirmation_policy"})
 
 
@@ -138,6 +139,23 @@ def event_lines(file: BinaryIO, end: int, tally: Tally) -> Iterator[Placed]:
     """The events of a file that has one a line."""
     file.seek(0)
     return placed_lines(file, end, tally, is_event, ("id", "kind", "timestamp", "source"))
+
+
+def first_of_each(events: Iterable[Placed], tally: Tally) -> Iterator[Placed]:
+    """The events, each once; one that is there again is counted.
+
+    That is one of the same id, time and kind: a client may count anew, and an event that
+    has no number is written as -1.
+    """
+    met = set[tuple[str | None, ...]]()
+    for placed in events:
+        if is_event(placed.value) and (id := id_of(placed.value)) is not None:
+            same = (id, *(string(placed.value, key) for key in _OF_ONE))
+            if same in met:
+                tally.add("repeated event", placed.line)
+                continue
+            met.add(same)
+        yield placed
 
 
 def _holds_event(value: Any) -> bool:

@@ -129,9 +129,14 @@ class Thread:
         return seconds(time)
 
 
+def asks_on(text: str) -> bool:
+    """Whether an evaluation wrote it, as a person's words."""
+    return _ASKS_ON.match(text) is not None
+
+
 def mark_asking_on(piece: Piece) -> None:
     """Give a person's words that an evaluation wrote to the client."""
-    if piece.speaker is Speaker.HUMAN and _ASKS_ON.match(piece.text):
+    if piece.speaker is Speaker.HUMAN and asks_on(piece.text):
         piece.speaker = Speaker.HARNESS
 
 

@@ -27,11 +27,12 @@ QUIET_OBSERVATIONS: Final = frozenset(
 
 
 def is_event(value: Any) -> bool:
-    """Whether this is an action or an observation."""
+    """Whether this is an action or an observation; what names an action has to be one."""
     if not isinstance(value, dict):
         return False
-    acts = isinstance(value.get("action"), str) and isinstance(value.get("args"), dict)
-    return acts or (
+    if isinstance(value.get("action"), str):
+        return isinstance(value.get("args"), dict)
+    return (
         isinstance(value.get("observation"), str)
         and isinstance(value.get("content"), str)
         and isinstance(value.get("extras"), dict)

@@ -14,6 +14,7 @@ from contextecho.sessions.building.fields import list_in, object_in, objects_in
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 
 _DEEPEST: Final = 32  # levels of nesting that are looked into
+_OF_TOOLS: Final = frozenset({"arguments", "response", "result"})  # their keys are no exporter's
 _LONG: Final = (
     *("llm.input_messages", "llm.output_messages", "llm.tools", "input.value", "output.value"),
     *("gen_ai.input", "gen_ai.output", "gen_ai.prompt", "gen_ai.completion"),
@@ -86,6 +87,11 @@ def parsed(value: Any) -> Any:
     return value if found is BROKEN else found
 
 
+def structured(value: Any) -> Any:
+    """What a text of JSON holds, nested as attributes are; any other value as it is."""
+    return _nested(parsed(value)) if isinstance(value, str) else value
+
+
 def _nested(value: Any, depth: int = 0) -> Any:
     """Dotted keys as objects, and objects whose keys are numbers as lists."""
     if depth > _DEEPEST:
@@ -104,7 +110,10 @@ def _nested(value: Any, depth: int = 0) -> Any:
             here.setdefault(last, inside)
     if found and all(key.isdecimal() for key in found):
         return [_nested(found[key], depth + 1) for key in sorted(found, key=_number)]
-    return {key: _nested(inside, depth + 1) for key, inside in found.items()}
+    return {
+        key: inside if key in _OF_TOOLS else _nested(inside, depth + 1)
+        for key, inside in found.items()
+    }
 
 
 def _number(key: str) -> tuple[int, str]:

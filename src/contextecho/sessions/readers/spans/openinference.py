@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from contextecho.sessions.building.fields import list_in, object_in, objects_in, under
-from contextecho.sessions.readers.spans.attributes import parsed
+from contextecho.sessions.readers.spans.attributes import structured
 from contextecho.sessions.readers.spans.said import Exchange, exchange
 
 
@@ -48,4 +48,4 @@ def _block(part: dict[str, Any]) -> dict[str, Any]:
 
 def _inside(values: Any, name: str) -> list[dict[str, Any]]:
     """The objects of a list, out of their wrapping."""
-    return objects_in([under(value, name) or value for value in list_in(parsed(values))])
+    return objects_in([under(value, name) or value for value in list_in(structured(values))])
