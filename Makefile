@@ -86,7 +86,7 @@ docs: $(VENV)/.dev ## build the documentation into site/
 
 lock: ## renew the lock of tested versions
 	$(BIN)/uv pip compile -q --universal --exclude-newer "7 days" --generate-hashes --no-annotate --no-header --extra local requirements/build.in pyproject.toml -o requirements/demo.txt
-	$(BIN)/uv pip compile -q --universal --exclude-newer "7 days" --generate-hashes --no-annotate --no-header --extra local --extra figures --extra postgres --extra parquet --group dev requirements/build.in pyproject.toml -c requirements/demo.txt -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --universal --exclude-newer "7 days" --generate-hashes --no-annotate --no-header --extra local --extra figures --extra postgres --extra parquet --extra ray --group dev requirements/build.in pyproject.toml -c requirements/demo.txt -o requirements/dev.txt
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) $(PARSERS) .contenders site dist build

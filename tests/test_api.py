@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from contextecho import plan, read_session
-from contextecho.api import prepare
+from contextecho.api import collect, prepare
 from contextecho.contexts import EstimateCounter
 from contextecho.errors import ProviderError, UsageError
 from contextecho.sessions import example_session
+from engine.models import ScriptedModel
 
 
 def test_a_misspelt_choice_is_named_with_the_known_ones() -> None:
@@ -40,3 +42,11 @@ def test_without_the_embedded_model_a_plan_is_an_estimate_and_says_so(
     assert any("contextecho local install" in note for note in made.notes)
     with pytest.raises(ProviderError, match="not installed"), prepare(made):
         pass
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="no Ray here")
+def test_an_open_model_does_not_travel() -> None:
+    made = plan(read_session(example_session()), target="openai/gpt-4.1", positions="even:2")
+    models = {"openai/gpt-4.1": ScriptedModel("openai/gpt-4.1")}
+    with pytest.raises(UsageError, match=r"an open model cannot go to other machines"):
+        collect(made, store="postgresql://me@127.0.0.1:9/drift", on="ray", models=models)

@@ -14,11 +14,13 @@ and calling it again with the same plan continues the same run.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -37,9 +39,12 @@ from contextecho.engine import (
     Budget,
     Collection,
     Limits,
+    Place,
     Progress,
     Purse,
+    check_place,
     collect_in_batches,
+    collect_on,
     run_in_loop,
 )
 from contextecho.engine import collect as collect_plan
@@ -174,18 +179,48 @@ def collect(
     plan: Plan,
     *,
     store: str | Path = STORE,
+    on: str | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     **terms: Any,
 ) -> Run:
     """Ask everything in `plan` that the store does not hold yet, then judge it.
 
-    What was collected stays, whatever ends this. `terms` (judge, budget, reach, ...) and what
-    is raised for them: see `prepare`; and `BudgetError` when the budget does not allow the
-    first call.
+    What was collected stays, whatever ends this. `on` is a Ray cluster, "ray" or
+    "ray://HOST:PORT", whose nodes ask the targets; the store is a PostgreSQL database then.
+    `terms` (judge, budget, reach, ...) and what is raised for them: see `prepare`; and
+    `BudgetError` when the budget does not allow the first call.
     """
+    place = None if on is None else place_of(on, plan, store, terms.get("reach", DIRECT))
+    if place is not None and (own := terms.get("models", {}).keys() & set(plan.targets)):
+        raise UsageError(f"an open model cannot go to other machines: {', '.join(own)}", where="on")
     with prepare(plan, **terms) as prepared:
-        return prepared.collect(store, progress=progress, limits=limits)
+        return prepared.collect(store, place=place, progress=progress, limits=limits)
+
+
+def place_of(on: str, plan: Plan, store: str | Path, reach: Reach) -> Place:
+    """The cluster `on` which a plan is collected. Raises `UsageError` for what cannot be spread."""
+    check_place(on)
+    here = [target for target in plan.targets if answers_here(target)]
+    if "://" not in str(store):
+        problem = "several machines cannot write a file: the store must be a PostgreSQL database"
+        raise UsageError(problem, where="--on", todo="--store postgresql://USER@HOST/DATABASE")
+    if reach.replay is not None or here:
+        what = ", ".join(here) or "a recording"
+        raise UsageError(
+            f"{what} answers on this machine: there is nothing to spread", where="--on"
+        )
+    if reach.headers or "@" in urlsplit(reach.base_url or "").netloc:
+        problem = "what goes to the nodes can be read by all who see the cluster"
+        todo = "leave out --header, and any password in --base-url"
+        raise UsageError(problem, where="--on", todo=todo)
+    return Place(
+        on=on,
+        store=str(store),
+        base_url=reach.base_url,
+        key_env=reach.key_env,
+        timeout=reach.timeout,
+    )
 
 
 @contextmanager
@@ -266,25 +301,39 @@ class Prepared:
         self,
         store: str | Path,
         *,
+        place: Place | None = None,
         progress: Progress | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> Run:
-        """Ask, then judge; closes the models. Raises `KeyboardInterrupt` on SIGINT."""
+        """Ask, then judge; closes the models. Raises `KeyboardInterrupt` on SIGINT.
+
+        With a `place` (`place_of`) its nodes ask the targets, and the judge is asked from here.
+        """
+        if place is not None and self._services is not None:
+            raise UsageError(
+                "batches are handed in from one machine", todo="one of --on and --batch"
+            )
+        how = {"purse": self._purse, "progress": progress, "limits": limits}
         with open_store(store) as opened:
             info = opened.begin_run(self._plan, self._plan.session_path, versions())
-            work = self._work(opened, info, purse=self._purse, progress=progress, limits=limits)
+            work = self._work(opened, info, place, **how)
             models = [*self._models.values(), *([self._judge] if self._judge else [])]
             collection, judging = run_in_loop(work, models)
         return Run(store=store_place(store), info=info, collection=collection, judging=judging)
 
+    def _way(self, place: Place | None) -> Callable[..., Awaitable[Collection]]:
+        """How targets are asked: from the nodes of a cluster, in batches, or live from here."""
+        if place is not None:
+            return partial(collect_on, place)
+        if self._services is not None:
+            return partial(collect_in_batches, services=self._services, wait=self._wait)
+        return collect_plan
+
     async def _work(
-        self, store: Store, info: RunInfo, **how: Any
+        self, store: Store, info: RunInfo, place: Place | None, **how: Any
     ) -> tuple[Collection, scoring.Judging | None]:
-        what = (self._plan, store, info, self._models)
-        if self._services is None:
-            collection = await collect_plan(*what, **how)
-        else:
-            collection = await collect_in_batches(*what, self._services, wait=self._wait, **how)
+        collect = self._way(place)
+        collection = await collect(self._plan, store, info, self._models, **how)
         if self._judge is None or collection.reason is not None:
             return collection, None
         judging = await scoring.judge_run(

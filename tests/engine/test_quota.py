@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextecho.contexts import Context, Decoding, Message, Request
 from contextecho.engine.quota import Bucket, Quota
-from contextecho.models import Allowance, Answer, Usage
+from contextecho.engine.sizes import Weight
+from contextecho.models import Allowance, Usage
 
 
 def known(limit: float, left: float) -> Bucket:
@@ -77,18 +77,8 @@ def test_a_caller_that_waits_never_overdraws_the_providers_own_bucket(limit, cal
         assert taken <= (limit + now * limit / 60) * (1 + 1e-6)
 
 
-def request(text: str = "Why?") -> Request:
-    return Request(
-        target="openai/one",
-        context=Context(messages=(Message(role="user", text="word " * 200),)),
-        ask=(Message(role="user", text=text),),
-        decoding=Decoding(max_output_tokens=50),
-    )
-
-
-def told(**fields: float) -> Answer:
-    usage = Usage(input=300, cached=200, output=10)
-    return Answer(text="Fine.", usage=usage, allowance=Allowance(**fields))
+ASKED = Weight(size=1_100, output=50)
+USAGE = Usage(input=300, cached=200, output=10)
 
 
 @pytest.mark.parametrize(("cached_count", "each"), [(True, 310), (False, 110)])
@@ -96,32 +86,41 @@ def test_tokens_are_taken_as_earlier_calls_used_them(cached_count, each):
     quota = Quota()
 
     def ask(left: float) -> None:
-        sent = quota.sent(request(), 0.0)
-        reply = told(tokens_limit=6_000, tokens_left=left)
-        quota.came_back(request(), sent, reply, 0.0, cached_count=cached_count)
+        sent = quota.sent(ASKED, 0.0)
+        told = Allowance(tokens_limit=6_000, tokens_left=left)
+        quota.came_back(ASKED, sent, USAGE, told, 0.0, cached_count=cached_count)
 
     ask(6_000)
     ask(each)  # the first one after the limit is known teaches what a call uses
-    assert quota.wait(request(), 0.0) == 0.0
-    quota.sent(request(), 0.0)
-    assert quota.wait(request(), 0.0) == pytest.approx(each / 100)
+    assert quota.wait(ASKED, 0.0) == 0.0
+    quota.sent(ASKED, 0.0)
+    assert quota.wait(ASKED, 0.0) == pytest.approx(each / 100)
 
 
 def test_requests_are_counted_one_by_one():
     quota = Quota()
-    sent = quota.sent(request(), 0.0)
-    quota.came_back(
-        request(), sent, told(requests_limit=30, requests_left=2), 0.0, cached_count=True
-    )
+    sent = quota.sent(ASKED, 0.0)
+    told = Allowance(requests_limit=30, requests_left=2)
+    quota.came_back(ASKED, sent, USAGE, told, 0.0, cached_count=True)
     for _ in range(2):
-        assert quota.wait(request(), 0.0) == 0.0
-        quota.sent(request(), 0.0)
-    assert quota.wait(request(), 0.0) == pytest.approx(2.0)
+        assert quota.wait(ASKED, 0.0) == 0.0
+        quota.sent(ASKED, 0.0)
+    assert quota.wait(ASKED, 0.0) == pytest.approx(2.0)
 
 
 def test_a_half_told_limit_is_no_limit():
     quota = Quota()
-    sent = quota.sent(request(), 0.0)
-    quota.came_back(request(), sent, told(requests_limit=1), 0.0, cached_count=True)
-    quota.came_back(request(), sent, told(tokens_left=0), 0.0, cached_count=True)
-    assert quota.wait(request(), 0.0) == 0.0
+    sent = quota.sent(ASKED, 0.0)
+    for told in (Allowance(requests_limit=1), Allowance(tokens_left=0)):
+        quota.came_back(ASKED, sent, USAGE, told, 0.0, cached_count=True)
+    assert quota.wait(ASKED, 0.0) == 0.0
+
+
+def test_what_was_counted_and_not_sent_is_there_again():
+    quota = Quota()
+    told = Allowance(requests_limit=60, requests_left=1, tokens_limit=600, tokens_left=600)
+    quota.came_back(ASKED, quota.sent(ASKED, 0.0), USAGE, told, 0.0, cached_count=True)
+    sent = quota.sent(ASKED, 0.0)
+    assert quota.wait(ASKED, 0.0) > 0
+    quota.unsent(sent)
+    assert quota.wait(ASKED, 0.0) == 0.0

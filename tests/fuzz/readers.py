@@ -30,7 +30,7 @@ import atheris
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 with atheris.instrument_imports(include=["contextecho.sessions"]):
     from contextecho.sessions.language import language_of
-    from contextecho.sessions.readers import readers
+    from contextecho.sessions.registry import readers
     from sessions.any_bytes import check, check_converted
 
     NAMES = [reader.NAME for reader in readers()]  # imports them all, instrumented

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contextecho.sessions.readers import readers
+from contextecho.sessions.registry import readers
 from sessions.any_bytes import check, check_converted
 from timing import takes_less_than
 

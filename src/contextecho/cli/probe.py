@@ -33,6 +33,7 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 
 @click.command()
 @axes
+@click.option("--on", metavar="ray[://HOST:PORT]", help="Ask from the nodes of a Ray cluster.")
 @click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
 @click.option("--deadline", metavar="2h|MOMENT", help="End by then, e.g. 2026-12-01T06:00.")
 @click.option("--no-wait", is_flag=True, help="With --batch: hand in, and do not wait.")
@@ -64,7 +65,7 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 @click.pass_context
 def command(context: click.Context, /, session: str, **choices: Any) -> None:
     """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
-    from contextecho.api import prepare
+    from contextecho.api import place_of, prepare
     from contextecho.engine import Limits, open_progress, parse_deadline
     from contextecho.reports import refuse_unwritable
 
@@ -81,6 +82,8 @@ def command(context: click.Context, /, session: str, **choices: Any) -> None:
     if choices["batch"] and choices["replay"] is not None:
         raise UsageError("a replay asks nobody", where="--batch", todo="leave --batch out")
     plan = plan_from(session, choices)
+    on, store = choices["on"], choices["store"]
+    place = None if on is None else place_of(on, plan, store, target_reach)
     terms = {
         "judge": judge_from(choices),
         "budget": choices["budget"],
@@ -96,7 +99,8 @@ def command(context: click.Context, /, session: str, **choices: Any) -> None:
             say(line)
         _confirm(estimate, yes=choices["yes"])
         run = prepared.collect(
-            choices["store"],
+            store,
+            place=place,
             progress=open_progress(quiet=choices["quiet"]),
             limits=limits,
         )

@@ -10,6 +10,7 @@ from contextecho.engine.deadline import parse_deadline
 from contextecho.engine.estimate import Estimate, Range, TargetEstimate, estimate_plan
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress, Tally, open_progress
+from contextecho.engine.spread import Place, check_place, collect_on
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -19,6 +20,7 @@ __all__ = [
     "Collection",
     "Estimate",
     "Limits",
+    "Place",
     "Progress",
     "Purse",
     "Range",
@@ -27,8 +29,10 @@ __all__ = [
     "TargetEstimate",
     "Work",
     "ask_requests",
+    "check_place",
     "collect",
     "collect_in_batches",
+    "collect_on",
     "estimate_plan",
     "open_progress",
     "parse_deadline",

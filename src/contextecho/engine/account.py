@@ -12,7 +12,13 @@ from typing import Protocol
 from contextecho.contexts import Request
 from contextecho.engine.pace import Limits, Pace
 from contextecho.engine.quota import Quota, Sent
+from contextecho.engine.sizes import Sizes
 from contextecho.models import Model, Reply
+
+
+def account_of(model: Model) -> str:
+    """The name of the account whose limits a model shares."""
+    return model.account or model.id
 
 
 class Lane(Protocol):
@@ -34,9 +40,10 @@ class Account:
     def __init__(self, limits: Limits, most: int | None) -> None:
         """`most` calls at once are the target's own bound, if it has one."""
         self._lanes: list[Lane] = []
-        self._in_flight = 0
+        self.in_flight = 0
         self._pace = Pace(limits, most)
         self._quota = Quota()
+        self._sizes = Sizes()
         self._hold_until = 0.0
 
     def join(self, lane: Lane) -> None:
@@ -51,7 +58,7 @@ class Account:
     def is_full(self, lane: Lane) -> bool:
         """Whether a lane may have no more calls in flight: all slots, or its share, are taken."""
         slots = self._pace.slots
-        return self._in_flight >= slots or lane.in_flight >= ceil(slots / len(self._lanes))
+        return self.in_flight >= slots or lane.in_flight >= ceil(slots / len(self._lanes))
 
     def held_until(self, now: float) -> float | None:
         """When the wait that a rate limit imposed is over; None: nothing holds calls back."""
@@ -59,22 +66,29 @@ class Account:
 
     def wait(self, request: Request, now: float) -> float:
         """Seconds until the minute has room for a request."""
-        return self._quota.wait(request, now)
+        return self._quota.wait(self._sizes.weigh(request), now)
 
     def sent(self, request: Request, now: float) -> Sent:
         """Count a call that is being sent."""
-        self._in_flight += 1
-        return self._quota.sent(request, now)
+        self.in_flight += 1
+        return self._quota.sent(self._sizes.weigh(request), now)
 
     def came_back(
         self, model: Model, request: Request, sent: Sent, reply: Reply, now: float
     ) -> None:
         """Learn what a reply tells about requests and tokens a minute."""
-        self._quota.came_back(request, sent, reply, now, cached_count=model.cached_count)
+        self._quota.came_back(
+            self._sizes.weigh(request),
+            sent,
+            reply.usage,
+            reply.allowance,
+            now,
+            cached_count=model.cached_count,
+        )
 
     def bore(self) -> None:
         """A call came back well: more at once may be possible."""
-        self._pace.succeeded(self._in_flight)
+        self._pace.succeeded(self.in_flight)
 
     def limited(self, sent: Sent, now: float, until: float) -> None:
         """A call met a rate limit: fewer at once, and none before `until`."""
@@ -83,7 +97,7 @@ class Account:
 
     def landed(self) -> None:
         """A call is out no more, whatever became of it."""
-        self._in_flight -= 1
+        self.in_flight -= 1
         self._wake()
 
     def _wake(self) -> None:

@@ -182,6 +182,11 @@ class Purse:
         self.calls_out = 0
         self._reserved = 0.0
 
+    @property
+    def may_find_room(self) -> bool:
+        """Whether a call that does not fit now may fit later: one that is out may take less."""
+        return self.calls_out > 0
+
     def reserve(self, worst: float) -> bool:
         """Set the worst case of a call aside, if it fits."""
         if self.spent + self._reserved + worst > self.budget.limit:

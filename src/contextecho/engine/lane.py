@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from contextecho.contexts import Request
-from contextecho.engine.account import Account
+from contextecho.engine.account import Account, account_of
 from contextecho.engine.agenda import Agenda, Item
 from contextecho.engine.breaker import Breaker, State
 from contextecho.engine.budget import Purse, Tariff, too_small
@@ -40,14 +40,14 @@ class Job:
     progress: Progress
     on_reply: OnReply | None
     lanes: list[Lane] = field(default_factory=list)
-    _accounts: dict[str, Account] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
 
     def account(self, model: Model) -> Account:
         """The limits under which a model is asked, shared with others of its account."""
-        name = model.account or model.id
-        if name not in self._accounts:
-            self._accounts[name] = Account(self.limits, model.max_concurrency)
-        return self._accounts[name]
+        name = account_of(model)
+        if name not in self.accounts:
+            self.accounts[name] = Account(self.limits, model.max_concurrency)
+        return self.accounts[name]
 
     def wake_all(self) -> None:
         """Let every lane look again at the purse."""
@@ -58,8 +58,17 @@ class Job:
 class Lane:
     """The calls to one target."""
 
-    def __init__(self, model: Model, groups: Iterable[Iterable[Request]], job: Job) -> None:
+    def __init__(
+        self,
+        model: Model,
+        groups: Iterable[Iterable[Request]],
+        job: Job,
+        *,
+        is_up: bool = False,
+    ) -> None:
         """`groups` are the requests of one prefix each, in the order to be asked.
+
+        `is_up`: the target has answered a call of this invocation already.
 
         Raises `UsageError` when the budget is in dollars and the price is not known.
         """
@@ -77,8 +86,8 @@ class Lane:
         self._flying: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
-        self._is_up = False  # it has answered a call of this invocation
-        self._answered = False  # now or before
+        self._is_up = is_up  # it has answered a call of this invocation
+        self._answered = is_up  # now or before
         self._given_up = 0  # requests in a row
         self._looked_up = 0  # requests, in the store
         self._loop = asyncio.get_running_loop()
@@ -196,7 +205,7 @@ class Lane:
         if purse.reserve(item.worst):
             return True
         self._agenda.put_back(item)
-        if not purse.calls_out:  # nothing could yet leave room
+        if not purse.may_find_room:
             if not purse.calls:
                 raise too_small(purse.budget, item.worst)
             self.over_budget = True

@@ -61,6 +61,20 @@ class Tally:
         elif self.dollars is not None:
             self.dollars += dollars
 
+    def include(self, part: Tally) -> None:
+        """Count what a part has come to whose requests were all open: it may have been done twice.
+
+        What a worker found in the store another one had done before it was lost.
+        """
+        self.done += part.done + part.reused
+        self.failed += part.failed
+        self.calls += part.calls
+        self.input += part.input
+        self.cached += part.cached
+        self.output += part.output
+        if self.dollars is not None:
+            self.dollars = None if part.dollars is None else self.dollars + part.dollars
+
     @property
     def closed(self) -> int:
         """Requests that need no more work."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contextecho.contexts import Request
-from contextecho.engine.sizes import Sizes
-from contextecho.models import Reply
+from contextecho.engine.sizes import Weight
+from contextecho.models import Allowance, Usage
 
 _MINUTE = 60.0  # seconds
 _INSTANT = 1e-6  # seconds: sums of floats leave less than this over
@@ -80,47 +79,55 @@ class Quota:
     def __init__(self) -> None:
         self._requests = Bucket()
         self._tokens = Bucket()
-        self._sizes = Sizes()
         self._bytes = 0  # sums over the calls whose usage is known
         self._input = 0
         self._output = 0
         self._calls = 0
 
-    def wait(self, request: Request, now: float) -> float:
+    def wait(self, weight: Weight, now: float) -> float:
         """Seconds until a request may be sent."""
-        waits = self._requests.wait(1.0, now), self._tokens.wait(self._estimate(request), now)
-        return max(waits)
+        return max(self._requests.wait(1.0, now), self._tokens.wait(self._estimate(weight), now))
 
-    def sent(self, request: Request, now: float) -> Sent:
+    def sent(self, weight: Weight, now: float) -> Sent:
         """Count a request that is being sent."""
-        tokens = self._estimate(request)
+        tokens = self._estimate(weight)
         return Sent(now, tokens, (self._requests.take(1.0, now), self._tokens.take(tokens, now)))
 
+    def unsent(self, sent: Sent) -> None:
+        """A request that was counted was not sent after all."""
+        self._requests.correct(1.0)
+        self._tokens.correct(sent.tokens)
+
     def came_back(
-        self, request: Request, sent: Sent, reply: Reply, now: float, *, cached_count: bool
+        self,
+        weight: Weight,
+        sent: Sent,
+        usage: Usage | None,
+        told: Allowance | None,
+        now: float,
+        *,
+        cached_count: bool,
     ) -> None:
         """Learn from a reply; `cached_count`: what was read from a cache counts as well."""
-        usage, told = reply.usage, reply.allowance
         if sent.tokens and usage is not None and usage.input is not None:
             read = usage.input - (0 if cached_count else usage.cached or 0)
-            self._average(request, read, usage.output or 0)
+            self._average(weight, read, usage.output or 0)
             self._tokens.correct(sent.tokens - read - (usage.output or 0))
         if told is not None:
             requests, tokens = sent.mark
             self._requests.learn(told.requests_limit, told.requests_left, requests, sent.at, now)
             self._tokens.learn(told.tokens_limit, told.tokens_left, tokens, sent.at, now)
 
-    def _average(self, request: Request, read: int, written: int) -> None:
-        self._bytes += self._sizes.whole(request)
+    def _average(self, weight: Weight, read: int, written: int) -> None:
+        self._bytes += weight.size
         self._input += read
         self._output += written
         self._calls += 1
 
-    def _estimate(self, request: Request) -> float:
+    def _estimate(self, weight: Weight) -> float:
         """The tokens that a request will count, by what the ones before it did."""
         if not self._tokens.known:
             return 0.0
-        size = self._sizes.whole(request)
         if not self._calls:
-            return size * _TOKENS_PER_BYTE + request.decoding.max_output_tokens
-        return size * self._input / self._bytes + self._output / self._calls
+            return weight.size * _TOKENS_PER_BYTE + weight.output
+        return weight.size * self._input / self._bytes + self._output / self._calls

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from contextecho.contexts import Request, canonical_json
 
 _KEPT = 64  # prefixes come in order: an old one is done with
+
+
+class Weight(NamedTuple):
+    """What a request takes of a minute, as far as can be said before it is sent."""
+
+    size: int  # bytes of the request
+    output: int  # tokens that it may give at most
 
 
 class Sizes:
@@ -29,6 +38,7 @@ class Sizes:
         schema = 0 if request.schema is None else len(msgspec.json.encode(request.schema))
         return len(canonical_json(request.ask)) + schema
 
-    def whole(self, request: Request) -> int:
-        """Bytes of the request."""
-        return self.prefix(request) + self.question(request)
+    def weigh(self, request: Request) -> Weight:
+        """The whole request."""
+        size = self.prefix(request) + self.question(request)
+        return Weight(size, request.decoding.max_output_tokens)

@@ -177,8 +177,9 @@ def _failing_readably(path: Path) -> Iterator[None]:
     try:
         yield
     except SessionError as error:
-        where = error.where or str(path)
-        raise type(error)(error.what, where=where, todo=error.todo) from None
+        if error.where:
+            raise
+        raise type(error)(error.what, where=str(path), todo=error.todo) from error.__cause__
     except OSError as error:
         raise unreadable(path, error) from None
     except MemoryError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextecho.store.checking import Checked, check_store
+from contextecho.store.databases import LockedError
 from contextecho.store.describing import Contents, describe
 from contextecho.store.exporting import export_tables, export_tree
 from contextecho.store.merging import Merged, merge
@@ -27,6 +28,7 @@ __all__ = [
     "Checked",
     "Contents",
     "Ledger",
+    "LockedError",
     "Loose",
     "Merged",
     "RunInfo",

@@ -110,6 +110,32 @@ def missing_cells(_: InsertInto) -> ClauseElement:
     )
 
 
+def missing_keys(_: InsertInto) -> ClauseElement:
+    """The distinct keys of a run without a settled reply."""
+    settled = and_(REPLY.c.key == CELL.c.key, REPLY.c.settled == _ONE)
+    return (
+        select(CELL.c.key)
+        .distinct()
+        .select_from(CELL.outerjoin(REPLY, settled))
+        .where(CELL.c.run == bindparam("run"), REPLY.c.key.is_(None))
+    )
+
+
+def count_failed(_: InsertInto) -> ClauseElement:
+    """How many distinct keys of a run a failure has settled."""
+    return (
+        select(func.count(distinct(CELL.c.key)))
+        .select_from(
+            CELL.join(REPLY, REPLY.c.key == CELL.c.key).join(
+                ATTEMPT, ATTEMPT.c.id == REPLY.c.attempt
+            )
+        )
+        .where(
+            CELL.c.run == bindparam("run"), REPLY.c.settled == _ONE, ATTEMPT.c.outcome == _FAILED
+        )
+    )
+
+
 def replies(_: InsertInto) -> ClauseElement:
     """The cells of a run: key, attempts, when it ended, columns `CELL`, columns `REPLY`."""
     others = ATTEMPT.alias("others")

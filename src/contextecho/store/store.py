@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -151,6 +151,14 @@ class Store:
             held.callback(self._groups.finish)
             yield
 
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Hold a lock that falls with its holder. Raises `LockedError` while another has it."""
+        return self.database.lock(name)
+
+    def is_locked(self, name: str) -> bool:
+        """Whether some process holds the lock of this name."""
+        return self.database.is_locked(name)
+
     # Cells and replies
 
     def run_cells(self, run_id: str) -> Iterator[tuple[Cell, str]]:
@@ -166,6 +174,16 @@ class Store:
         """The cells of a run that no reply has settled, in plan order."""
         for key, *cell in self.database.rows(statements.missing_cells, run_id):
             yield rows.read_cell(cell), key
+
+    def missing_keys(self, run_id: str) -> set[bytes]:
+        """The distinct requests of a run that no reply has settled, by the bytes of their keys."""
+        return {
+            bytes.fromhex(key) for (key,) in self.database.rows(statements.missing_keys, run_id)
+        }
+
+    def count_failed(self, run_id: str) -> int:
+        """Distinct requests of a run that a failure has settled: they were found invalid."""
+        return int(next(self.database.rows(statements.count_failed, run_id))[0])
 
     def replies(self, run_id: str) -> Iterator[StoredReply]:
         """Every cell of a run with what came back for it, in plan order."""

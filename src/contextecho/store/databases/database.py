@@ -111,6 +111,10 @@ class Database(ABC):
         """Hold a lock between processes, which falls with its holder. Raises `LockedError`."""
 
     @abstractmethod
+    def is_locked(self, name: str) -> bool:
+        """Whether some process holds the lock of this name."""
+
+    @abstractmethod
     def version(self) -> int | None:
         """The number of the schema, 0 for an empty database, None for another program's."""
 

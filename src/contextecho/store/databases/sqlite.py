@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 from contextecho.errors import DataError
-from contextecho.store.databases.database import Database, Row, Statement, Value
+from contextecho.store.databases.database import Database, LockedError, Row, Statement, Value
 from contextecho.store.databases.lock import exclusive, identity
 
 T = TypeVar("T")
@@ -136,6 +136,14 @@ class SQLite(Database):
                     f"no lock can be made: {error.strerror}", where=str(lock), todo=COPY_IT
                 ) from error
             yield
+
+    def is_locked(self, name: str) -> bool:
+        """Whether it cannot be taken, which is tried."""
+        try:
+            with self.lock(name):
+                return False
+        except LockedError:
+            return True
 
     def version(self) -> int | None:
         """`user_version`, if the file is ours or empty: all of one moment."""
