@@ -13,11 +13,17 @@ from hypothesis import HealthCheck, settings
 
 from servers.postgres import PostgresServer, programs
 
-# How long a busy machine takes says nothing about the program.
+# How long a busy machine takes says nothing about the program. Tests are many: 60 examples each.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "any machine",
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("any machine")
+
+# Each Python that a test starts would else compile the program anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

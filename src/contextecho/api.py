@@ -191,16 +191,20 @@ def collect(
     `terms` (judge, budget, reach, ...) and what is raised for them: see `prepare`; and
     `BudgetError` when the budget does not allow the first call.
     """
-    place = None if on is None else place_of(on, plan, store, terms.get("reach", DIRECT))
+    how = {"reach": terms.get("reach", DIRECT), "batch": terms.get("batch", False)}
+    place = None if on is None else place_of(on, plan, store, **how)
     if place is not None and (own := terms.get("models", {}).keys() & set(plan.targets)):
         raise UsageError(f"an open model cannot go to other machines: {', '.join(own)}", where="on")
     with prepare(plan, **terms) as prepared:
         return prepared.collect(store, place=place, progress=progress, limits=limits)
 
 
-def place_of(on: str, plan: Plan, store: str | Path, reach: Reach) -> Place:
+def place_of(on: str, plan: Plan, store: str | Path, reach: Reach, *, batch: bool = False) -> Place:
     """The cluster `on` which a plan is collected. Raises `UsageError` for what cannot be spread."""
     check_place(on)
+    if batch:
+        problem = "batches are handed in from one machine"
+        raise UsageError(problem, where="--on", todo="leave out --batch or --on")
     here = [target for target in plan.targets if answers_here(target)]
     if "://" not in str(store):
         problem = "several machines cannot write a file: the store must be a PostgreSQL database"
@@ -309,10 +313,6 @@ class Prepared:
 
         With a `place` (`place_of`) its nodes ask the targets, and the judge is asked from here.
         """
-        if place is not None and self._services is not None:
-            raise UsageError(
-                "batches are handed in from one machine", todo="one of --on and --batch"
-            )
         how = {"purse": self._purse, "progress": progress, "limits": limits}
         with open_store(store) as opened:
             info = opened.begin_run(self._plan, self._plan.session_path, versions())

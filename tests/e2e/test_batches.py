@@ -63,6 +63,17 @@ def test_live_calls_would_pay_twice_for_what_is_in_a_batch(terminal: Terminal, c
     assert provider.calls == 0
 
 
+def test_batches_are_not_spread_over_machines(terminal: Terminal, chat: str) -> None:
+    with listening(BatchingProvider()) as provider:
+        store = ("--store", "postgresql://nobody@127.0.0.1:9/none")
+        refused = terminal.run(*words(provider, chat, "--batch", "--on", "ray", *store))
+    assert refused.code == 2
+    assert refused.errors == [
+        "contextecho: --on: batches are handed in from one machine (leave out --batch or --on)"
+    ]
+    assert provider.submissions == []
+
+
 def test_an_interrupted_wait_leaves_the_batch_and_goes_on(
     terminal: Terminal, chat: str, interruptible: None
 ) -> None:

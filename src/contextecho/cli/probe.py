@@ -83,7 +83,7 @@ def command(context: click.Context, /, session: str, **choices: Any) -> None:
         raise UsageError("a replay asks nobody", where="--batch", todo="leave --batch out")
     plan = plan_from(session, choices)
     on, store = choices["on"], choices["store"]
-    place = None if on is None else place_of(on, plan, store, target_reach)
+    place = None if on is None else place_of(on, plan, store, target_reach, batch=choices["batch"])
     terms = {
         "judge": judge_from(choices),
         "budget": choices["budget"],

@@ -14,7 +14,7 @@ import pickle
 import socket
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -136,30 +136,50 @@ class RayCluster:
         """Raise `ProviderError` that names each node that cannot take part, and why."""
         check = self._ray.remote(_check_anywhere())
         parcel = pickle.dumps((terms, targets))
-        asked = {
-            node["NodeManagerAddress"] + " " + node["NodeID"][:8]: check.options(
-                num_cpus=0, max_retries=0, scheduling_strategy=self._pinned(node)
-            ).remote(__version__, parcel)
-            for node in self._nodes()
-            if node["Resources"].get("CPU")
-        }
-        if not asked:
+
+        def ask(node: Any) -> Any:
+            there = check.options(num_cpus=0, max_retries=0, scheduling_strategy=self._pinned(node))
+            return there.remote(__version__, parcel)
+
+        nodes = [node for node in self._nodes() if node["Resources"].get("CPU")]
+        if not nodes:
             raise ProviderError("no node of the cluster has a CPU", where=f"--on {self._on}")
-        said = []
         ends_at = time.monotonic() + CHECK_SECONDS
-        for name, answer in asked.items():
-            try:
-                problem = self._ray.get(answer, timeout=max(1.0, ends_at - time.monotonic()))
-            except Exception as error:  # whatever happened there
-                problem = f"did not say whether it can take part ({type(error).__name__})"
-            if problem:
-                said.append(f"node {name} {problem}")
+        asked = [(node, ask(node)) for node in nodes]
+        said = [
+            f"node {node['NodeManagerAddress']} {node['NodeID'][:8]} {problem}"
+            for node, answer in asked
+            if (problem := self._said(ask, node, answer, ends_at))
+        ]
         if said:
             raise ProviderError(
                 "; ".join(said),
                 where=f"--on {self._on}",
                 todo="nothing was asked; see docs/scale.md for what a node needs",
             )
+
+    def _said(
+        self, ask: Callable[[Any], Any], node: Any, answer: Any, ends_at: float
+    ) -> str | None:
+        """What a node says against taking part.
+
+        Ray places nothing on one that has just joined or died before all of the cluster knows:
+        it is asked again until it answers or is gone.
+        """
+        while True:
+            try:
+                said: str | None = self._ray.get(
+                    answer, timeout=max(1.0, ends_at - time.monotonic())
+                )
+                return said
+            except Exception as error:  # whatever happened there
+                placeless = isinstance(error, self._ray.exceptions.TaskUnschedulableError)
+                if not placeless or time.monotonic() > ends_at:
+                    return f"did not say whether it can take part ({type(error).__name__})"
+            time.sleep(1.0)
+            if all(other["NodeID"] != node["NodeID"] for other in self._nodes()):
+                return None
+            answer = ask(node)
 
     def slots(self) -> int:
         """Groups that can be worked on at a time."""
