@@ -18,10 +18,18 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 MARK = "CONTEXTECHO_TEST_NODE"
 MEMORY = 90_000_000  # bytes of the object store; Ray takes no less than 75 MB
+# Until as many nodes have ever joined.
+_WAIT = """
+import sys, time
+import ray
+ray.init(address=sys.argv[1], log_to_driver=False, logging_level="ERROR")
+while len(ray.nodes()) < int(sys.argv[2]):
+    time.sleep(0.1)
+"""
 
 
 class Node:
@@ -111,15 +119,12 @@ class Cluster:
         self.environment = {"RAY_ADDRESS": f"127.0.0.1:{self._port}"}
 
     def add_node(self, *, cpus: int = 1, **environment: str) -> Node:
-        """Start another node; it is there when this returns."""
-        before = self._joined()
-        address = f"--address=127.0.0.1:{self._port}"
-        node = self._start(address, f"--num-cpus={cpus}", **environment)
-        wait_until(lambda: self._joined() > before, node.process)
+        """Start another node; the cluster lists it when this returns."""
+        address = f"127.0.0.1:{self._port}"
+        node = self._start(f"--address={address}", f"--num-cpus={cpus}", **environment)
+        waiting = [sys.executable, "-c", _WAIT, address, str(len(self.nodes))]
+        subprocess.run(waiting, env=self._environment, check=True, timeout=PATIENCE)
         return node
-
-    def _joined(self) -> int:
-        return len(list(self.folder.glob("session_2*/sockets/raylet*")))
 
     def _start(self, *words: str, **environment: str) -> Node:
         words = ("--node-ip-address=127.0.0.1", *words)
