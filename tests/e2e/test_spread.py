@@ -28,7 +28,7 @@ from waiting import PATIENCE, wait_until
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("cluster"),  # with --dist loadgroup: one cluster at a time
+    pytest.mark.cluster,
     pytest.mark.skipif(find_spec("ray") is None, reason="no Ray: pip install 'contextecho[ray]'"),
 ]
 
