@@ -148,14 +148,8 @@ def say_continued(count: int) -> None:
 def say_links(links: Sequence[str]) -> None:
     """Name the first links to folders, behind which nobody looked."""
     if links:
-        names = ", ".join(links[:_MOST_NAMED])
-        more = " and others" if len(links) > _MOST_NAMED else ""
-        say(
-            one_line(
-                f"{counted(len(links), 'link')} to folders not followed: {names}{more} "
-                "(name one to look there)"
-            )
-        )
+        links_said = f"{counted(len(links), 'link')} to folders not followed"
+        say(one_line(f"{links_said}: {_first_of(links)} (name one to look there)"))
 
 
 def others_said(count: int) -> str:
@@ -166,12 +160,14 @@ def others_said(count: int) -> str:
 def say_strangers(strangers: Sequence[SessionError]) -> None:
     """Name the first files that look like sessions' and are none, and say how many there are."""
     if strangers:
-        names = ", ".join(error.where for error in strangers[:_MOST_NAMED])
-        more = " and others" if len(strangers) > _MOST_NAMED else ""
+        names = _first_of([error.where for error in strangers])
         files = counted(len(strangers), "file")
-        say(
-            one_line(f"{files} that could be a session left out, in no known format: {names}{more}")
-        )
+        say(one_line(f"{files} that could be a session left out, in no known format: {names}"))
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """The first of many names, and whether there are others."""
+    return ", ".join(names[:_MOST_NAMED]) + " and others" * (len(names) > _MOST_NAMED)
 
 
 def say_reading(files: int, size: int) -> None:

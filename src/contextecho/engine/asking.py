@@ -146,18 +146,37 @@ class Ended(Protocol):
 
 def conclude(job: Job, lanes: Mapping[str, Ended], models: Mapping[str, Model]) -> Collection:
     """What a job did, now that its lanes have ended."""
-    tally, spend = job.tally, job.store.spend(job.run_id)
+    return collection_of(
+        job.tally,
+        job.store.spend(job.run_id),
+        models,
+        stopped={t: lane.stopped for t, lane in lanes.items() if lane.stopped},
+        reason=_reason(lanes.values()),
+        batches=sum(lane.batches_out for lane in lanes.values()),
+    )
+
+
+def collection_of(
+    tally: Tally,
+    spend: Spend,
+    models: Mapping[str, Model],
+    *,
+    stopped: Mapping[str, str],
+    reason: Reason,
+    batches: int = 0,
+) -> Collection:
+    """What was done, by its tally; `reason` is why something is left, if it is."""
     return Collection(
         total=tally.total,
         done=tally.done,
         reused=tally.reused,
         failed=tally.failed,
         missing=tally.total - tally.closed,
-        stopped_targets={t: lane.stopped for t, lane in lanes.items() if lane.stopped},
+        stopped_targets=stopped,
         spend=spend,
         dollars=price_spend(spend, models),
-        reason=_reason(lanes.values()) if tally.closed < tally.total else None,
-        batches=sum(lane.batches_out for lane in lanes.values()),
+        reason=reason if tally.closed < tally.total else None,
+        batches=batches,
     )
 
 

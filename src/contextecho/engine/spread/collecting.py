@@ -18,9 +18,8 @@ from typing import Any
 import msgspec
 
 from contextecho.contexts import Request
-from contextecho.engine.asking import Collection, Reason
+from contextecho.engine.asking import Collection, Reason, collection_of
 from contextecho.engine.budget import Purse, Tariff
-from contextecho.engine.cost import price_spend
 from contextecho.engine.pace import DEFAULT_LIMITS, Limits
 from contextecho.engine.progress import Progress, Quiet, Tally
 from contextecho.engine.spread.ray_cluster import LostError, RayCluster, join_cluster
@@ -170,17 +169,9 @@ class _Spreading:
 
     def result(self, models: Mapping[str, Model]) -> Collection:
         """What was done, as a lone process tells it."""
-        tally, spend = self._tally, self._store.spend(self._run.id)
-        return Collection(
-            total=tally.total,
-            done=tally.done,
-            reused=tally.reused,
-            failed=tally.failed,
-            missing=tally.total - tally.closed,
-            stopped_targets=self._stopped,
-            spend=spend,
-            dollars=price_spend(spend, models),
-            reason=self._reason() if tally.closed < tally.total else None,
+        spend = self._store.spend(self._run.id)
+        return collection_of(
+            self._tally, spend, models, stopped=self._stopped, reason=self._reason()
         )
 
     def _reason(self) -> Reason:
