@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from contextecho.contexts import Request
 from contextecho.models.batches.desk import Desk, as_failure
-from contextecho.models.batches.port import Oddity, Result, unanswered
+from contextecho.models.batches.port import Oddity, Result, Standing, unanswered
 from contextecho.models.complaints import complaint_of
 from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import error_in_body, read_failure
 from contextecho.models.model import Failed, FailureKind, Refusal, Reply
 from contextecho.models.openai_chat import OpenAIChat
+from contextecho.models.providers import BatchTerms
 
 PATH = "chat/completions"
 MARK = "contextecho"  # the key of the metadata under which a batch bears its marker
@@ -27,6 +28,9 @@ MARK = "contextecho"  # the key of the metadata under which a batch bears its ma
 # The codes that an OpenAI error line has where there was no whole call (BatchRequestOutput).
 _NEVER = {"batch_expired": "expired", "batch_cancelled": "was cancelled"}
 _TIMED_OUT = "request_timeout"
+
+
+Told = TypeVar("Told")
 
 
 class _File(msgspec.Struct):
@@ -103,3 +107,48 @@ class BatchFiles:
         if response.status_code is None or 200 <= response.status_code < 300:
             return self._model.read(Exchange(body, 0.0))
         return read_failure(response.status_code, {}, body, self._desk.secrets)
+
+
+class FileBatches(Generic[Told]):
+    """The batches of one model at a provider that takes files; a provider's own say the rest."""
+
+    marks = True
+    _form: type[Told]  # what the provider tells of a batch
+    _at: tuple[str, ...]  # where its batches are
+    _item: bytes  # as for `BatchFiles`
+
+    def __init__(self, model: OpenAIChat, terms: BatchTerms) -> None:
+        """`model` renders the requests and reads the answers."""
+        self.terms = terms
+        self._model = model.model
+        self._desk = Desk(model.endpoint, PATH)
+        self._files = BatchFiles(model, self._desk, self._item)
+
+    def size(self, request: Request) -> int:
+        """Bytes that a request takes in a batch."""
+        return self._files.size(request)
+
+    async def submit(self, marker: str, requests: Sequence[Request]) -> Standing | Failed:
+        """Upload the requests and make a batch of them."""
+        file = await self._files.upload(marker, requests)
+        if isinstance(file, Failed):
+            return file
+        wanted = msgspec.json.encode(self._wanted(file, marker))
+        told = await self._desk.post(self._form, wanted, *self._at)
+        return told if isinstance(told, Failed) else self._standing(told)
+
+    async def look(self, batch: str) -> Standing | Failed:
+        """How a batch stands."""
+        found = await self._desk.get(self._form, *self._at, batch)
+        return found if isinstance(found, Failed) else self._standing(found)
+
+    def results(self, standing: Standing) -> AsyncGenerator[Result | Oddity | Failed, None]:
+        """What came back."""
+        return self._files.results(standing.results)
+
+    def _wanted(self, file: str, marker: str) -> dict[str, object]:
+        """What asks for a batch of an uploaded file."""
+        raise NotImplementedError
+
+    def _standing(self, told: Told) -> Standing:
+        raise NotImplementedError

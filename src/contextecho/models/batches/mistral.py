@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from contextecho.contexts import Request
-from contextecho.models.batches.desk import Desk
-from contextecho.models.batches.files import MARK, PATH, BatchFiles
-from contextecho.models.batches.port import Oddity, Result, Standing
+from contextecho.models.batches.files import MARK, PATH, FileBatches
+from contextecho.models.batches.port import Standing
 from contextecho.models.model import Failed
-from contextecho.models.openai_chat import OpenAIChat
-from contextecho.models.providers import BatchTerms
 
 _AT = ("batch", "jobs")
 _PAGE = 100
@@ -41,41 +37,12 @@ class _Page(msgspec.Struct):
     data: list[_Job] | None = None
 
 
-class MistralBatches:
+class MistralBatches(FileBatches[_Job]):
     """The batch jobs of one model."""
 
-    marks = True
-
-    def __init__(self, model: OpenAIChat, terms: BatchTerms) -> None:
-        """`model` renders the requests and reads the answers."""
-        self.terms = terms
-        self._model = model.model
-        self._desk = Desk(model.endpoint, PATH)
-        self._files = BatchFiles(model, self._desk, _ITEM)
-
-    def size(self, request: Request) -> int:
-        """Bytes that a request takes in a batch."""
-        return self._files.size(request)
-
-    async def submit(self, marker: str, requests: Sequence[Request]) -> Standing | Failed:
-        """Upload the requests and make a job of them."""
-        file = await self._files.upload(marker, requests)
-        if isinstance(file, Failed):
-            return file
-        wanted = {
-            "input_files": [file],
-            "endpoint": f"/v1/{PATH}",
-            "model": self._model,
-            "metadata": {MARK: marker},
-            "timeout_hours": self.terms.hours,
-        }
-        job = await self._desk.post(_Job, msgspec.json.encode(wanted), *_AT)
-        return job if isinstance(job, Failed) else self._standing(job)
-
-    async def look(self, batch: str) -> Standing | Failed:
-        """How a job stands."""
-        found = await self._desk.get(_Job, *_AT, batch)
-        return found if isinstance(found, Failed) else self._standing(found)
+    _form = _Job
+    _at = _AT
+    _item = _ITEM
 
     async def search(self, marker: str, since: float) -> list[Standing] | Failed:
         """The jobs that bear the marker."""
@@ -92,9 +59,14 @@ class MistralBatches:
                 break
         return [self._standing(job) for job in reversed(found)]
 
-    def results(self, standing: Standing) -> AsyncGenerator[Result | Oddity | Failed, None]:
-        """What came back."""
-        return self._files.results(standing.results)
+    def _wanted(self, file: str, marker: str) -> dict[str, object]:
+        return {
+            "input_files": [file],
+            "endpoint": f"/v1/{PATH}",
+            "model": self._model,
+            "metadata": {MARK: marker},
+            "timeout_hours": self.terms.hours,
+        }
 
     def _standing(self, job: _Job) -> Standing:
         files = tuple(file for file in (job.output_file, job.error_file) if file)

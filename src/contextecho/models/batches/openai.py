@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
-from contextecho.contexts import Request
-from contextecho.models.batches.desk import Desk
-from contextecho.models.batches.files import MARK, PATH, BatchFiles
-from contextecho.models.batches.port import Oddity, Result, Standing
+from contextecho.models.batches.files import MARK, PATH, FileBatches
+from contextecho.models.batches.port import Standing
 from contextecho.models.model import Failed
-from contextecho.models.openai_chat import OpenAIChat
-from contextecho.models.providers import BatchTerms
 
 _AT = "batches"
 _PAGE = 100
@@ -53,39 +49,12 @@ class _Page(msgspec.Struct):
     has_more: bool = False
 
 
-class OpenAIBatches:
+class OpenAIBatches(FileBatches[_Batch]):
     """The batches of one model."""
 
-    marks = True
-
-    def __init__(self, model: OpenAIChat, terms: BatchTerms) -> None:
-        """`model` renders the requests and reads the answers."""
-        self.terms = terms
-        self._desk = Desk(model.endpoint, PATH)
-        self._files = BatchFiles(model, self._desk, _ITEM)
-
-    def size(self, request: Request) -> int:
-        """Bytes that a request takes in a batch."""
-        return self._files.size(request)
-
-    async def submit(self, marker: str, requests: Sequence[Request]) -> Standing | Failed:
-        """Upload the requests and make a batch of them."""
-        file = await self._files.upload(marker, requests)
-        if isinstance(file, Failed):
-            return file
-        wanted = {
-            "input_file_id": file,
-            "endpoint": _ENDPOINT,
-            "completion_window": f"{self.terms.hours}h",
-            "metadata": {MARK: marker},
-        }
-        batch = await self._desk.post(_Batch, msgspec.json.encode(wanted), _AT)
-        return batch if isinstance(batch, Failed) else self._standing(batch)
-
-    async def look(self, batch: str) -> Standing | Failed:
-        """How a batch stands."""
-        found = await self._desk.get(_Batch, _AT, batch)
-        return found if isinstance(found, Failed) else self._standing(found)
+    _form = _Batch
+    _at = (_AT,)
+    _item = _ITEM
 
     async def search(self, marker: str, since: float) -> list[Standing] | Failed:
         """The batches that bear the marker."""
@@ -101,9 +70,13 @@ class OpenAIBatches:
                 return [self._standing(batch) for batch in reversed(found)]
             query["after"] = page.data[-1].id
 
-    def results(self, standing: Standing) -> AsyncGenerator[Result | Oddity | Failed, None]:
-        """What came back."""
-        return self._files.results(standing.results)
+    def _wanted(self, file: str, marker: str) -> dict[str, object]:
+        return {
+            "input_file_id": file,
+            "endpoint": _ENDPOINT,
+            "completion_window": f"{self.terms.hours}h",
+            "metadata": {MARK: marker},
+        }
 
     def _standing(self, batch: _Batch) -> Standing:
         counts = batch.request_counts
