@@ -159,7 +159,7 @@ def test_a_list_says_how_many_and_a_program_can_add_up(
     out, err = capsys.readouterr()
     rows = json.loads(out)["sessions"]
     assert sum(row["prompts"] - row["inherited_prompts"] for row in rows) == 6
-    assert "2 forks with 6 prompts from the sessions that they go on from\n" in err
+    assert "2 forks with 6 prompts said in other sessions before\n" in err
 
 
 def test_a_scan_says_which_session_repeats_how_much_of_which(
@@ -178,6 +178,18 @@ def test_a_scan_says_which_session_repeats_how_much_of_which(
     alone = render_scan(scan(b), "md")
     assert "may be one finding" not in alone
     assert "41 prompts, " in alone
+
+
+def test_a_name_of_two_lines_is_told_on_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = said("1")
+    write(tmp_path, a=first, **{"b\nc": copied(first) + said("2")})
+    (tmp_path / "d\ne.jsonl").write_text("{}")
+    exit_code("scan", tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"repeats\t{tmp_path}/b c.jsonl: of its 2 prompts, 1 from {tmp_path}/a.jsonl" in lines
+    assert [one for one in lines if one.startswith(f"not read\t{tmp_path}/d e.jsonl: ")]
 
 
 def test_of_the_real_files_only_two_made_by_hand_from_one_pattern_share_prompts(
