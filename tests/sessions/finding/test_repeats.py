@@ -141,6 +141,16 @@ def test_a_message_of_the_queue_has_no_id_and_is_known_by_its_time_and_place(
     assert counted(tmp_path) == {"a": (3, 0), "b": (5, 3)}
 
 
+def test_messages_of_the_queue_one_after_another_have_ids_of_one_length(tmp_path: Path) -> None:
+    """An id that held the one before it would make of 20,000 messages 2.5 GB."""
+    at = {"timestamp": "2026-01-01T00:30:00Z"}
+    queued = [queue("enqueue", f"{n:02}") | at for n in range(50)]
+    write(tmp_path, a=said("1") + queued + [queue("remove")] * 50)
+    ids = [id for id in read_session(tmp_path / "a.jsonl").prompt_ids[1:] if id is not None]
+    assert len(set(ids)) == 50
+    assert max(map(len, ids)) - min(map(len, ids)) <= 1
+
+
 def test_ids_are_in_the_order_of_the_prompts_that_stay(tmp_path: Path) -> None:
     first = user("typed")
     twice = [queue("enqueue", "x"), queue("remove", "x"), user("x"), assistant("b")]
