@@ -41,7 +41,7 @@ test: $(VENV)/.dev ## install and run the quick tests (minutes)
 test-all: $(VENV)/.dev ## all tests, with the slow ones, the embedded model and the browser
 	$(RUN) local install
 	$(BIN)/pytest -n 2 -m "not cluster"
-	$(BIN)/pytest -n 0 -m cluster tests/e2e
+	$(BIN)/pytest -x -n 0 -m cluster tests/e2e/test_spread.py
 
 check: $(VENV)/.dev ## format, lint, types, and the contract of the rooms
 	$(BIN)/ruff format --check .
