@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
@@ -253,7 +254,23 @@ def _become(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    return resolve_name(function)(words)
+    code = _outcome(function, words)
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # to take the program down object by object would first copy all its memory
+
+
+def _outcome(function: str, words: list[str]) -> int:
+    try:
+        resolve_name(function)(words)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

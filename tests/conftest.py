@@ -54,7 +54,7 @@ def tmp_path(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, numbers: Iterator[int]
 ) -> Path:
     """As pytest's own, which looks for a free number among the folders of all tests before."""
-    name = re.sub(r"\W", "_", request.node.name)[:30]
+    name = re.sub(r"\W", "_", request.node.name)[:24]
     return tmp_path_factory.mktemp(f"{name}-{next(numbers)}", numbered=False)
 
 
