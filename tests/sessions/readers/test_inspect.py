@@ -20,7 +20,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Speaker, read_session
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_file
-from sessions.damage import QUIET, damaged, json_values
+from sessions.damage import damaged, json_values
 from sessions.inspect_logs import (
     DEFLATED,
     STORED,
@@ -404,7 +404,6 @@ def test_other_formats_are_not_taken_for_logs(shared: Path, tmp_path: Path) -> N
     assert format_of(tmp_path / "other") is None
 
 
-@QUIET
 @given(st.data())
 def test_damaged_logs_are_sessions_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     write = data.draw(st.sampled_from([write_document, *SHAPES.values()]))
@@ -427,7 +426,6 @@ KEYS = [
 KEYS += ["timestamp", "output", "input", "input_refs", "message_id", "messages", "events", "uuid"]
 
 
-@QUIET
 @given(
     st.lists(st.tuples(st.sampled_from(KEYS), json_values), min_size=1, max_size=4), st.randoms()
 )
