@@ -38,8 +38,8 @@ demo: $(VENV)/.demo ## install and run the main job for real, on this machine
 test: $(VENV)/.dev ## install and run the quick tests (minutes)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not local and not browser"
 
-thorough: $(VENV)/.dev ## the properties of the sessions room, with 150 examples each
-	$(BIN)/pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile=thorough tests/sessions
+thorough: $(VENV)/.dev ## the properties again, with 150 examples each
+	$(BIN)/pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile=thorough
 
 test-all: thorough ## all tests, with the slow ones, the embedded model and the browser
 	$(RUN) local install
