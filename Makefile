@@ -9,7 +9,7 @@ MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench contenders drill fuzz parsers docs lock clean
+.PHONY: help demo test test-all thorough check bench contenders drill fuzz parsers docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -38,7 +38,10 @@ demo: $(VENV)/.demo ## install and run the main job for real, on this machine
 test: $(VENV)/.dev ## install and run the quick tests (minutes)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not local and not browser"
 
-test-all: $(VENV)/.dev ## all tests, with the slow ones, the embedded model and the browser
+thorough: $(VENV)/.dev ## the properties again, with 150 examples each
+	$(BIN)/pytest -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile=thorough
+
+test-all: thorough ## all tests, with the slow ones, the embedded model and the browser
 	$(RUN) local install
 	$(BIN)/pytest -n 2 -m "not cluster"
 	$(BIN)/pytest -x -n 0 -m cluster tests/e2e/test_spread.py

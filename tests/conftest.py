@@ -16,14 +16,15 @@ from hypothesis import HealthCheck, settings
 
 from servers.postgres import PostgresServer, programs
 
-# How long a busy machine takes says nothing about the program. Tests are many: 60 examples each.
+# How long a busy machine takes says nothing about the program, and examples may share a folder.
 settings.register_profile(
-    "any machine",
+    "quick",
     deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("any machine")
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=150)
+settings.load_profile("quick")
 
 # Each Python that a test starts would else compile the program anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.contexts import (
@@ -334,7 +334,6 @@ ROWS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     rows=st.lists(ROWS, min_size=1, max_size=25),
     rendering=st.sampled_from(list(Rendering)),

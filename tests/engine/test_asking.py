@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.contexts import Context, Decoding, Message, Request
@@ -134,7 +134,6 @@ FATES = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     fates=st.lists(FATES, min_size=1, max_size=30),
     concurrency=st.integers(1, 6),

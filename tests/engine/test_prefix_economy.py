@@ -90,11 +90,11 @@ def test_prefixes_begun_side_by_side_are_kept_warm_by_their_own_calls(
 ) -> None:
     """Eight prefixes are begun at once; asked one group after the other they would cool."""
     target = TARGETS["anthropic"]
-    plan = study(target, positions=4, probes=40, wordings=6, chars=12_000, arms=2)
+    plan = study(target, positions=4, probes=40, wordings=2, chars=12_000, arms=2)
     limits = Limits(concurrency=8, most_concurrency=8)
 
     def writes(folder: Path) -> int:
-        simulator = Simulator(POLICIES["anthropic"], clock=loop_time, latency=LATENCY)
+        simulator = Simulator(POLICIES["anthropic"], clock=loop_time, latency=3 * LATENCY)
         assert gather(plan, simulated_model(target, simulator), folder, limits).complete
         return sum(1 for visit in simulator.visits if visit.written)
 

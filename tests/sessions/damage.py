@@ -7,12 +7,8 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-QUIET = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 ODD_BYTES = [
     *(b"\x00\x00", b"}{", b"\n", b'"', b"\\ud83d", b"[[", b"[" * 2000),
     *(b"null", b"[]", b"{}", b"1", b"1e999"),

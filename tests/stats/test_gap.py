@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
-from statsmodels.api import OLS
+from statsmodels.regression.linear_model import OLS
 
 from contextecho.stats import (
     Method,

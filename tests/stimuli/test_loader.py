@@ -175,7 +175,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         (b"when: 2024-13-45\n", "not YAML"),
         (b"? [a]\n: b\n", "not YAML"),
         (b"!!python/object/apply:os.system [ls]\n", "not YAML"),
-        (b"[" * 5000, "not YAML"),
+        (b"[\n" * 5000, "not YAML"),
     ],
 )
 def test_a_file_that_is_no_battery_is_refused_in_one_line(

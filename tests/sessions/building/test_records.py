@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.sessions.building import records
-from sessions.damage import QUIET, json_values
+from sessions.damage import json_values
 
 
-@QUIET
 @given(
     st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), max_size=5),
     st.sampled_from([None, 0, 3]),

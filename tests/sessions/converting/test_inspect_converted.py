@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -209,9 +209,6 @@ def test_places_never_go_backwards(tmp_path: Path, document: Any) -> None:
     assert session.row_turns == 5
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(st.data())
 def test_damaged_places_give_a_session_or_are_refused(
     tmp_path: Path, document: Any, data: st.DataObject

@@ -32,7 +32,7 @@ from contextecho.sessions.converting.normalised import SHARED, Header, Line, lin
 from contextecho.sessions.reading import members_of
 from sessions import opencode_building as opencode
 from sessions.claude_code_lines import assistant, call, chained, line, record, result, user, write
-from sessions.damage import QUIET, json_values
+from sessions.damage import json_values
 
 SAME = (
     "id",
@@ -156,14 +156,12 @@ records = st.one_of(
 )
 
 
-@QUIET
 @given(st.lists(records, max_size=8))
 def test_any_session_is_the_same_after_a_round_trip(tmp_path: Path, made: list[Any]) -> None:
     session = read_session(write(tmp_path, chained([user("a"), *made, assistant("b")])))
     check_same(session, again(session, tmp_path / "again.jsonl"))
 
 
-@QUIET
 @given(st.data())
 def test_any_chat_is_the_same_after_a_round_trip(tmp_path: Path, data: st.DataObject) -> None:
     arguments = data.draw(json_values.map(json.dumps) | st.text(max_size=9))
@@ -225,7 +223,6 @@ def test_a_header_that_is_none_is_refused(
     assert "\n" not in str(refused.value)
 
 
-@QUIET
 @given(st.data())
 def test_damaged_files_are_sessions_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     path = tmp_path / "again.jsonl"
@@ -289,7 +286,6 @@ def test_an_inspect_log_holds_the_conversation(tmp_path: Path, name: str) -> Non
     assert texts[0] == texts[1]
 
 
-@QUIET
 @given(st.lists(records, max_size=8))
 def test_a_log_of_any_session_is_json_and_counts_the_same(tmp_path: Path, made: list[Any]) -> None:
     session = read_session(write(tmp_path, chained([user("a"), *made, assistant("b")])))

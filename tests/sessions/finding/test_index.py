@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.sessions import newest_session, read_session, survey
@@ -286,7 +286,6 @@ def test_a_change_of_the_reading_code_is_a_change(monkeypatch: pytest.MonkeyPatc
 GOOD = msgspec.msgpack.encode(["x", {b"/a": [[1, 2, 3, 4, 0], [[], 0, None]]}])
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=60)
     | st.builds(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from backports import zstd
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contextecho.cli.main import main
@@ -213,9 +213,6 @@ def test_commands_take_packed_files(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert str(path) in "".join(capsys.readouterr())
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(st.data())
 def test_damaged_packed_files_are_sessions_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     damaged = bytearray(data.draw(st.sampled_from([zstd.compress, gzip.compress]))(SESSION))

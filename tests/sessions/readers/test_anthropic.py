@@ -20,7 +20,7 @@ from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_session
 from sessions.claude_code_lines import assistant as record_of_claude_code
 from sessions.claude_code_lines import call, line, result
-from sessions.damage import QUIET, altered, damaged
+from sessions.damage import altered, damaged
 from sessions.looking import counts, texts
 from timing import growth
 
@@ -456,14 +456,12 @@ def test_a_conversation_without_an_answer_is_refused(read_text: Callable[[str], 
 LOG = [logged([A], SIGNED), logged([A, B, C], D), logged([user("summary"), C, D, A], B)]
 
 
-@QUIET
 @given(st.data())
 def test_any_damage_to_the_bytes(tmp_path: Path, data: Any) -> None:
     seed = data.draw(st.sampled_from([shape(MESSAGES) for shape in SHAPES] + [as_log(*LOG)]))
     check(tmp_path / "f", data.draw(damaged([seed.encode()])))
 
 
-@QUIET
 @given(st.data())
 def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
     value = data.draw(altered([MESSAGES, BODY, LOG]))

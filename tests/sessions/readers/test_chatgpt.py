@@ -21,7 +21,7 @@ from contextecho.sessions.building import records
 from contextecho.sessions.readers import chatgpt
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
-from sessions.damage import QUIET, altered, damaged
+from sessions.damage import altered, damaged
 from sessions.looking import format_of, reasons, said
 
 Nodes = dict[str, dict[str, Any]]
@@ -328,7 +328,6 @@ def test_nobody_elses_file_is_an_export(shared: Path) -> None:
 ids = st.sampled_from("abcdefg")
 
 
-@QUIET
 @given(
     st.lists(st.tuples(ids, st.none() | ids, st.sampled_from(["user", "assistant", "tool", ""]))),
     st.none() | ids,
@@ -438,13 +437,11 @@ SEEDS = [
 ]
 
 
-@QUIET
 @given(damaged(SEEDS, b'"mapping": {', b'"parent": "a"'))
 def test_damaged_bytes(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "c", data, format="chatgpt")
 
 
-@QUIET
 @given(altered(WHOLES))
 def test_values_of_the_wrong_shape(tmp_path: Path, value: Any) -> None:
     check(tmp_path / "c", json.dumps(value).encode(), format="chatgpt")

@@ -19,7 +19,7 @@ from contextecho.sessions import Kind, Session, Speaker, discover, read_session
 from contextecho.sessions.readers import claude_ai
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
-from sessions.damage import QUIET, altered, damaged
+from sessions.damage import altered, damaged
 from sessions.looking import format_of, reasons, said
 
 ROOT = "00000000-0000-4000-8000-000000000000"  # what the first messages name
@@ -212,7 +212,6 @@ def test_nobody_elses_file_is_an_export(shared: Path) -> None:
 ids = st.sampled_from("abcdefg")
 
 
-@QUIET
 @given(st.lists(st.tuples(ids, st.sampled_from([None, ROOT, *"abcdefg"]))), st.none() | ids)
 def test_any_tree_is_told_once(
     tmp_path: Path, links: list[tuple[str, str | None]], current: str | None
@@ -243,13 +242,11 @@ SEEDS = [
 ]
 
 
-@QUIET
 @given(damaged(SEEDS, b'"chat_messages": [', b'"parent_message_uuid": "a"'))
 def test_damaged_bytes(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "c", data, format="claude-ai")
 
 
-@QUIET
 @given(altered(WHOLES))
 def test_values_of_the_wrong_shape(tmp_path: Path, value: Any) -> None:
     check(tmp_path / "c", json.dumps(value).encode(), format="claude-ai")

@@ -25,7 +25,7 @@ from sessions.codex_lines import (
     typed,
     uuid_at,
 )
-from sessions.damage import QUIET, damaged, json_values
+from sessions.damage import damaged, json_values
 from timing import takes_less_than
 
 COMPACTED = {"type": "compacted", "payload": {"message": "S.", "replacement_history": []}}
@@ -60,19 +60,16 @@ line_like = st.builds(
 check = partial(any_bytes.check, format="codex")
 
 
-@QUIET
 @given(st.binary(max_size=400))
 def test_random_bytes(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data)
 
 
-@QUIET
 @given(damaged([SEED]))
 def test_real_lines_with_random_damage(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data)
 
 
-@QUIET
 @given(st.lists(json_values | line_like, max_size=6))
 def test_random_json_among_real_lines(tmp_path: Path, values: list[Any]) -> None:
     lines = SEED.splitlines(keepends=True)

@@ -15,7 +15,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import CompactionKind, Kind, Session, Speaker, read_session
 from sessions.any_bytes import check
 from sessions.claude_code_lines import check_lengths
-from sessions.damage import QUIET, damaged, odd_values
+from sessions.damage import damaged, odd_values
 from sessions.looking import of_kind, reasons, spoken
 from timing import takes_less_than
 
@@ -503,7 +503,6 @@ def test_a_value_of_any_type_anywhere_is_no_trouble(tmp_path: Path) -> None:
         check(tmp_path / "f", json.dumps(odd, indent=1).encode(), format="copilot")
 
 
-@QUIET
 @given(damaged(SEEDS))
 def test_any_damage_gives_a_session_or_a_refusal(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data, format="copilot")

@@ -27,7 +27,7 @@ from contextecho.sessions.readers.gemini.copies import _cleaned
 from contextecho.sessions.readers.gemini.sidechains import sidechains_below
 from sessions.any_bytes import check
 from sessions.claude_code_lines import check_lengths
-from sessions.damage import QUIET, damaged, odd_values
+from sessions.damage import damaged, odd_values
 from sessions.looking import counts, of_kind, reasons, spoken, texts
 from timing import growth, takes_less_than
 
@@ -641,7 +641,6 @@ def test_a_pipe_where_a_sub_agent_may_be_is_not_waited_for(tmp_path: Path) -> No
     assert list(sidechains_below(tmp_path / "main.json", "s")) == []
 
 
-@QUIET
 @given(damaged(SEEDS))
 def test_any_damage_gives_a_session_or_a_refusal(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data, format="gemini")

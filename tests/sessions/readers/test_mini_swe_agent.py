@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from sessions.any_bytes import check
-from sessions.damage import QUIET, altered, damaged, written
+from sessions.damage import altered, damaged, written
 from sessions.looking import of_kind, reasons, said
 from sessions.trajectories import document
 
@@ -272,7 +272,6 @@ SEED = json.dumps(
 ).encode()
 
 
-@QUIET
 @given(damaged([SEED]) | altered([json.loads(SEED)]).map(written) | st.binary(max_size=200))
 def test_any_damage_gives_a_session_or_one_line(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "run", data, format="mini-swe-agent")

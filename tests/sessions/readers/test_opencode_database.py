@@ -20,7 +20,7 @@ from contextecho.sessions import Speaker, look_inside, read_session
 from contextecho.sessions.building import left_logs
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_file, check_session
-from sessions.damage import QUIET, damaged, json_values
+from sessions.damage import damaged, json_values
 from sessions.looking import format_of, reasons, said
 from sessions.opencode_building import (
     SCHEMA,
@@ -490,7 +490,6 @@ def test_the_seed_of_the_damage_is_sound(tmp_path: Path, shape: Callable[..., Pa
     check_session(read_session(shape(tmp_path, CONVERSATION)))
 
 
-@QUIET
 @given(st.data())
 def test_a_damaged_database(tmp_path: Path, data: Any) -> None:
     seed = tmp_path / "opencode.db"
@@ -517,7 +516,6 @@ def test_a_message_that_only_the_index_has(tmp_path: Path) -> None:
     check_file(path, format="opencode")
 
 
-@QUIET
 @given(st.data())
 def test_a_damaged_export(tmp_path: Path, data: Any) -> None:
     path = as_export(tmp_path, CONVERSATION)
@@ -528,7 +526,6 @@ INFO = ["id", "role", "time", "mode", "model", "modelID", "tokens", "system", "s
 PART = ["type", "text", "synthetic", "state", "tool", "callID", "mime", "auto", "tail_start_id"]
 
 
-@QUIET
 @given(st.data())
 def test_values_of_any_type(tmp_path: Path, data: Any) -> None:
     """Any field of any message or part may hold anything."""

@@ -19,7 +19,7 @@ from contextecho.sessions.readers.openhands.thread import Thread
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
 from sessions.claude_code_lines import line
-from sessions.damage import QUIET, altered, damaged, written
+from sessions.damage import altered, damaged, written
 from sessions.looking import counts, human_hashes, of_kind, reasons, said
 from sessions.trajectories import document, read_all
 
@@ -538,7 +538,6 @@ SEEDS = [
 ]
 
 
-@QUIET
 @given(damaged(SEEDS) | altered(SHAPES).map(written))
 def test_any_damage_gives_sessions_or_one_line(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "events", data, format="openhands")

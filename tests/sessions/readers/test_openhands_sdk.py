@@ -18,7 +18,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Session, Speaker, read_session
 from sessions.any_bytes import check
 from sessions.claude_code_lines import line
-from sessions.damage import QUIET, altered, damaged, written
+from sessions.damage import altered, damaged, written
 from sessions.looking import of_kind, reasons, said
 from sessions.trajectories import document
 
@@ -367,7 +367,6 @@ def test_unknown_kinds_are_counted_by_name(tmp_path: Path) -> None:
     }
 
 
-@QUIET
 @given(
     damaged([written(EVENTS), b"".join(map(line, EVENTS))])
     | altered([[*REWOUND, *EVENTS]]).map(written)

@@ -21,7 +21,7 @@ from contextecho.sessions.readers import pi
 from contextecho.sessions.readers.pi.assembly import Assembly
 from sessions.any_bytes import check, check_session
 from sessions.claude_code_lines import line
-from sessions.damage import QUIET, altered, damaged
+from sessions.damage import altered, damaged
 from sessions.looking import counts, texts
 
 HEADER = {
@@ -426,13 +426,11 @@ def test_no_other_format_is_taken_for_pi(shared: Path) -> None:
             assert pi.sniff(head) is (path.parent.name == "pi"), path
 
 
-@QUIET
 @given(damaged([b"".join(map(line, TREE))]))
 def test_any_damage_to_the_bytes(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data)
 
 
-@QUIET
 @given(altered([TREE]))
 def test_any_values_in_the_wrong_places(tmp_path: Path, values: list[Any]) -> None:
     rows = b"".join(json.dumps(row).encode() + b"\n" for row in values)

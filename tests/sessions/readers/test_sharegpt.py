@@ -16,7 +16,7 @@ from contextecho.sessions import Kind, Session, Speaker, read_session
 from contextecho.sessions.readers.sharegpt import records
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
-from sessions.damage import QUIET, damaged
+from sessions.damage import damaged
 from sessions.looking import format_of, reasons, said
 from timing import takes_less_than
 
@@ -263,7 +263,6 @@ SEEDS += [chatml(("user", "é"), CALL, ("assistant", "b")).encode()]
 SEEDS += [lines([{"text": SEEDS[-1].decode()}, record()]).encode()]
 
 
-@QUIET
 @given(damaged(SEEDS, b"<|im_start|>", b"<|im_end|>"))
 def test_damaged_bytes(path: Path, data: bytes) -> None:
     check(path, data, format="sharegpt")

@@ -22,7 +22,7 @@ from contextecho.sessions.readers import sillytavern
 from contextecho.sessions.readers.sillytavern.dates import seconds_of
 from sessions.any_bytes import check
 from sessions.claude_code_lines import line
-from sessions.damage import QUIET, damaged, json_values
+from sessions.damage import damaged, json_values
 from sessions.looking import reasons, said
 
 HEADER = {
@@ -279,13 +279,11 @@ SEED = b"".join(
 )
 
 
-@QUIET
 @given(damaged([SEED]))
 def test_damaged_bytes(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data, format="sillytavern")
 
 
-@QUIET
 @given(
     st.lists(
         st.dictionaries(

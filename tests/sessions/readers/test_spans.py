@@ -28,7 +28,7 @@ from contextecho.sessions.readers.spans.nodes import Node
 from contextecho.sessions.readers.spans.records import spans_of
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check, check_session
-from sessions.damage import QUIET, altered, damaged
+from sessions.damage import altered, damaged
 from sessions.looking import counts, texts
 from sessions.spanning import (
     A1,
@@ -398,7 +398,6 @@ def test_parents_in_a_circle_end(read_text: Callable[[str], Session]) -> None:
     assert read_text(as_lines(OPENAI(nodes))).steps == 1
 
 
-@QUIET
 @given(st.data())
 def test_any_damage_to_the_bytes(tmp_path: Path, data: Any) -> None:
     export = EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS)
@@ -406,7 +405,6 @@ def test_any_damage_to_the_bytes(tmp_path: Path, data: Any) -> None:
     check(tmp_path / "f", data.draw(damaged([written(export).encode()])))
 
 
-@QUIET
 @given(st.data())
 def test_any_values_in_the_wrong_places(tmp_path: Path, data: Any) -> None:
     export = data.draw(altered([EXPORTS[data.draw(st.sampled_from(sorted(EXPORTS)))](CALLS)]))

@@ -13,7 +13,7 @@ from contextecho.errors import SessionError
 from contextecho.sessions import Kind, Speaker, read_session
 from contextecho.sessions.reading import members_of
 from sessions.any_bytes import check
-from sessions.damage import QUIET, altered, damaged, written
+from sessions.damage import altered, damaged, written
 from sessions.looking import human_hashes, of_kind, said
 from sessions.trajectories import document
 
@@ -283,7 +283,6 @@ SEEDS = [
 ]
 
 
-@QUIET
 @given(damaged(SEEDS) | altered(SHAPES).map(written))
 def test_any_damage_gives_sessions_or_one_line(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "run", data, format="swe-agent")

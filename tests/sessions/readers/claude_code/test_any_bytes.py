@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sessions.any_bytes import check
 from sessions.claude_code_lines import assistant, call, line, queue, record, result, user
-from sessions.damage import QUIET, damaged, json_values
+from sessions.damage import damaged, json_values
 from timing import takes_less_than
 
 SEED = b"".join(
@@ -63,19 +63,16 @@ record_like = st.builds(
 )
 
 
-@QUIET
 @given(st.binary(max_size=400))
 def test_random_bytes(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data)
 
 
-@QUIET
 @given(damaged([SEED, CHAT]))
 def test_real_lines_with_random_damage(tmp_path: Path, data: bytes) -> None:
     check(tmp_path / "f", data)
 
 
-@QUIET
 @given(st.lists(json_values | record_like, max_size=6))
 def test_random_json_among_real_lines(tmp_path: Path, values: list[Any]) -> None:
     lines = SEED.splitlines(keepends=True)
