@@ -150,7 +150,7 @@ def test_arms_anchors_and_the_deployers_prompt(long_path: str, tmp_path: Path) -
         (["--at", "onset"], b"is not one position"),
         (["--at", "step:0"], b"is not one position"),
         (["--at", "5", "--protocol", "loose"], b"not one of 'strict', 'published'"),
-        (["--at", "5", "--arm", "foreign"], b"not one of 'scratch', 'control'"),
+        (["--at", "5", "--arm", "elsewhere"], b"not one of 'scratch', 'control'"),
         (["--at", "5", "--budget", "0"], b"holds nothing"),
         (["--at", "5", "--system", "/nowhere"], b"cannot be read"),
         (["--at", "5", "--format", "openai", "--target", "anthropic/x"], b"--format anthropic"),

@@ -41,7 +41,14 @@ from contextecho.untrusted import make_visible
 INTERVAL = " (interval)"
 GAP = " (gap)"
 FLAT = " (no spread)"
-_MARKERS = {"circle": "o", "triangle": "^", "square": "s", "diamond": "D", "cross": "x"}
+_MARKERS = {
+    "circle": "o",
+    "triangle": "^",
+    "square": "s",
+    "diamond": "D",
+    "cross": "x",
+    "wedge": "v",
+}
 _TICK = 7.0  # points from an axis to the labels of its ticks
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",

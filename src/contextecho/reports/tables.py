@@ -61,7 +61,7 @@ def figure_table(figure: Figure | Strips) -> Table:
         columns=(Column("estimate"), *_MARK_COLUMNS),
         rows=tuple((mark.label, *_mark_cells(mark)) for mark in marks_of(figure)),
     )
-    return _with_footnotes(table)
+    return with_footnotes(table)
 
 
 _MARK_COLUMNS = (
@@ -190,7 +190,7 @@ def denominators_table(view: View) -> Table:
     return _without_lone_target(table, view)
 
 
-def _with_footnotes(table: Table) -> Table:
+def with_footnotes(table: Table) -> Table:
     """`table` with the notes in its last column moved below, each once and numbered."""
     notes = dict.fromkeys(row[-1] for row in table.rows if row[-1])
     numbers = {note: str(i) for i, note in enumerate(notes, start=1)}
@@ -250,7 +250,7 @@ def contrasts_table(view: View, *, overall_only: bool) -> Table:
         ),
         rows=tuple(_contrast_cells(c, with_scope=not overall_only) for c in found),
     )
-    return _with_footnotes(_without_lone_target(table, view))
+    return with_footnotes(_without_lone_target(table, view))
 
 
 def _contrast_cells(c: Contrast, *, with_scope: bool) -> tuple[str, ...]:

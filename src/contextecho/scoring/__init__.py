@@ -29,6 +29,7 @@ __all__ = [
     "Features",
     "FingerprintMap",
     "FingerprintPoint",
+    "GapChange",
     "Guard",
     "JudgeAgreement",
     "JudgeMirror",
@@ -37,11 +38,13 @@ __all__ = [
     "Measure",
     "Outcome",
     "Outlook",
+    "Part",
     "Rubric",
     "RunAnalysis",
     "ScoredCell",
     "Screen",
     "Screened",
+    "SeriesAnalysis",
     "Shift",
     "ShownReply",
     "Stratum",
@@ -49,7 +52,9 @@ __all__ = [
     "Voice",
     "Window",
     "analyse_run",
+    "analyse_series",
     "check_compliance",
+    "find_series",
     "heads_standing_out",
     "in_shown_unit",
     "judge_run",
@@ -84,6 +89,7 @@ if TYPE_CHECKING:
         Example,
         FingerprintMap,
         FingerprintPoint,
+        GapChange,
         Guard,
         JudgeAgreement,
         JudgeMirror,
@@ -95,6 +101,7 @@ if TYPE_CHECKING:
     from contextecho.scoring.scores import Outcome, ScoredCell
     from contextecho.scoring.screen import LABEL, Outlook, Screen, Window, screen_session
     from contextecho.scoring.screening import Screened, screen_all
+    from contextecho.scoring.series import Part, SeriesAnalysis, analyse_series, find_series
     from contextecho.scoring.shifts import (
         NOTABLE_AUC,
         SIGNIFICANCE,
@@ -136,6 +143,7 @@ else:
             "Example",
             "FingerprintMap",
             "FingerprintPoint",
+            "GapChange",
             "Guard",
             "JudgeAgreement",
             "JudgeMirror",
@@ -147,6 +155,7 @@ else:
         "scores": ("Outcome", "ScoredCell"),
         "screen": ("LABEL", "Outlook", "Screen", "Window", "screen_session"),
         "screening": ("Screened", "screen_all"),
+        "series": ("Part", "SeriesAnalysis", "analyse_series", "find_series"),
         "shifts": (
             "NOTABLE_AUC",
             "SIGNIFICANCE",

@@ -1,0 +1,127 @@
+"""The tables of a series: its runs, their contrasts, and the changes between levels."""
+
+from __future__ import annotations
+
+from contextecho.reports.headline import difference
+from contextecho.reports.measures import READINGS
+from contextecho.reports.palette import series_name
+from contextecho.reports.tables import Column, Table, with_footnotes
+from contextecho.reports.typeset import Quantity, estimate, p_value, whole
+from contextecho.scoring import Contrast, GapChange, SeriesAnalysis
+
+
+def runs_table(series: SeriesAnalysis) -> Table:
+    """What each run is, and what became of its planned replies."""
+    rows = []
+    for part in series.parts:
+        denominators = part.analysis.denominators
+        rows.append(
+            (
+                part.level.id if part.level else "–",
+                part.session,
+                part.analysis.run.id,
+                whole(sum(d.planned for d in denominators)),
+                whole(sum(d.answered for d in denominators)),
+                whole(sum(d.judged for d in denominators)),
+                "yes" if part.analysis.headline_withheld else "no",
+            )
+        )
+    return Table(
+        caption="The runs of this series. A withheld one's negative controls moved.",
+        columns=(
+            Column("level"),
+            Column("session"),
+            Column("run"),
+            Column("planned", "n"),
+            Column("answered", "n"),
+            Column("judged", "n"),
+            Column("withheld"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def contrasts_table(series: SeriesAnalysis) -> Table:
+    """Every contrast of every run, and over all sessions where there are several."""
+    rows = [
+        (part.level.id if part.level else "–", part.session, *_contrast(c))
+        for part in series.parts
+        for c in part.contrasts
+    ]
+    rows += [(level or "–", "all, as clusters", *_contrast(c)) for level, c in series.pooled]
+    table = Table(
+        caption="Differences between arms on paired replies; Holm's correction over all runs",
+        columns=(
+            Column("level"),
+            Column("session"),
+            Column("target"),
+            Column("measure, battery"),
+            Column("difference"),
+            Column("estimate [interval]", "n"),
+            Column("p", "n"),
+            Column("p, Holm", "n"),
+            Column("pairs", "n"),
+            Column("clusters", "n"),
+            Column("note", "n"),
+        ),
+        rows=tuple(rows),
+    )
+    return with_footnotes(table)
+
+
+def changes_table(changes: tuple[GapChange, ...], caption: str) -> Table:
+    """How a contrast changes from one place to another."""
+    table = Table(
+        caption=caption,
+        columns=(
+            Column("from"),
+            Column("to"),
+            Column("target"),
+            Column("measure, battery"),
+            Column("of"),
+            Column("change [interval]", "n"),
+            Column("p", "n"),
+            Column("p, Holm", "n"),
+            Column("questions", "n"),
+            Column("units", "n"),
+            Column("note", "n"),
+        ),
+        rows=tuple(_change(change) for change in changes),
+    )
+    return with_footnotes(table)
+
+
+def _contrast(c: Contrast) -> tuple[str, ...]:
+    reading = READINGS[c.measure]
+    low, high = (c.interval.low, c.interval.high) if c.interval else (None, None)
+    return (
+        c.target,
+        f"{reading.name}, {c.battery}",
+        difference(c),
+        estimate(c.estimate, low, high, reading.contrast),
+        p_value(c.p),
+        p_value(c.p_holm),
+        f"{c.pairs:,} of {c.planned_pairs:,}",
+        whole(c.clusters),
+        c.note or "",
+    )
+
+
+def _change(change: GapChange) -> tuple[str, ...]:
+    quantity = READINGS[change.measure].contrast
+    sign = "÷" if quantity is Quantity.RATIO else "−"
+    interval = change.interval
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return (
+        change.before,
+        change.after,
+        change.target,
+        f"{READINGS[change.measure].name}, {change.battery}",
+        f"{series_name(change.minus_from)} {sign} {series_name(change.minus)}",
+        estimate(change.estimate, low, high, quantity),
+        p_value(change.p),
+        p_value(change.p_holm),
+        f"{change.pairs:,} of {change.planned_pairs:,}",
+        whole(change.units),
+        change.note or "",
+    )
