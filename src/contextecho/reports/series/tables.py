@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from contextecho.reports.headline import difference
 from contextecho.reports.measures import READINGS
-from contextecho.reports.palette import series_name
 from contextecho.reports.tables import Column, Table, with_footnotes
-from contextecho.reports.typeset import Quantity, estimate, p_value, whole
-from contextecho.scoring import Contrast, GapChange, SeriesAnalysis
+from contextecho.reports.typeset import estimate, p_value, whole
+from contextecho.scoring import Contrast, SeriesAnalysis
 
 
 def runs_table(series: SeriesAnalysis) -> Table:
@@ -69,28 +68,6 @@ def contrasts_table(series: SeriesAnalysis) -> Table:
     return with_footnotes(table)
 
 
-def changes_table(changes: tuple[GapChange, ...], caption: str) -> Table:
-    """How a contrast changes from one place to another."""
-    table = Table(
-        caption=caption,
-        columns=(
-            Column("from"),
-            Column("to"),
-            Column("target"),
-            Column("measure, battery"),
-            Column("of"),
-            Column("change [interval]", "n"),
-            Column("p", "n"),
-            Column("p, Holm", "n"),
-            Column("questions", "n"),
-            Column("units", "n"),
-            Column("note", "n"),
-        ),
-        rows=tuple(_change(change) for change in changes),
-    )
-    return with_footnotes(table)
-
-
 def _contrast(c: Contrast) -> tuple[str, ...]:
     reading = READINGS[c.measure]
     low, high = (c.interval.low, c.interval.high) if c.interval else (None, None)
@@ -104,24 +81,4 @@ def _contrast(c: Contrast) -> tuple[str, ...]:
         f"{c.pairs:,} of {c.planned_pairs:,}",
         whole(c.clusters),
         c.note or "",
-    )
-
-
-def _change(change: GapChange) -> tuple[str, ...]:
-    quantity = READINGS[change.measure].contrast
-    sign = "÷" if quantity is Quantity.RATIO else "−"
-    interval = change.interval
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return (
-        change.before,
-        change.after,
-        change.target,
-        f"{READINGS[change.measure].name}, {change.battery}",
-        f"{series_name(change.minus_from)} {sign} {series_name(change.minus)}",
-        estimate(change.estimate, low, high, quantity),
-        p_value(change.p),
-        p_value(change.p_holm),
-        f"{change.pairs:,} of {change.planned_pairs:,}",
-        whole(change.units),
-        change.note or "",
     )

@@ -8,21 +8,35 @@ from typing import Any
 
 import msgspec
 
+from contextecho import __version__
 from contextecho.errors import UsageError
+from contextecho.reports.changes import changes_table
+from contextecho.reports.figures import Forest, Trajectory
 from contextecho.reports.files import format_of, write_whole
 from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.markdown import pipe_table, render_markdown
 from contextecho.reports.page import render_page
 from contextecho.reports.series.figures import figures_of
-from contextecho.reports.series.tables import changes_table, contrasts_table, runs_table
+from contextecho.reports.series.tables import contrasts_table, runs_table
 from contextecho.reports.series.words import said_of
 from contextecho.reports.typeset import listing
 from contextecho.scoring import SeriesAnalysis
 
+SCHEMA = "contextecho.series/1"
 _CHANGED = (
     "The first contrast at each level against the first level, on questions answered in both arms "
     "at both. Of lengths a ratio of ratios."
 )
+
+
+class SeriesDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The JSON report of a series."""
+
+    schema: str
+    version: str  # of this program
+    figures: tuple[Trajectory | Forest, ...]
+    cannot_say: tuple[str, ...]
+    series: SeriesAnalysis
 
 
 def _page(series: SeriesAnalysis) -> str:
@@ -34,7 +48,13 @@ def _markdown(series: SeriesAnalysis) -> str:
 
 
 def _json(series: SeriesAnalysis) -> str:
-    document = {"schema": "contextecho.series/1", "series": series, "figures": figures_of(series)}
+    document = SeriesDocument(
+        schema=SCHEMA,
+        version=__version__,
+        figures=figures_of(series),
+        cannot_say=CANNOT_SAY,
+        series=series,
+    )
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
 
 
