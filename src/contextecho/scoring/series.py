@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from contextecho.errors import UsageError
 from contextecho.scoring.analysis import analyse_run, score_run
 from contextecho.scoring.changes import BETWEEN_RUNS, Arms, arms_of, change_between, with_holm
 from contextecho.scoring.contrasts import adjusted, by_position, by_session, contrast
 from contextecho.scoring.model import OVERALL, Contrast, GapChange, Measure, RunAnalysis
 from contextecho.scoring.planned import Planned
 from contextecho.scoring.scores import ScoredCell, Slice, by_slice
+from contextecho.scoring.verdicts import judge_sets
 from contextecho.store import RunInfo, Store
 from contextecho.studies import ContrastSpec, Level, Study
 
@@ -71,10 +73,14 @@ def find_series(store: Store, run: RunInfo) -> tuple[RunInfo, ...]:
 def analyse_series(
     store: Store, runs: Sequence[RunInfo], *, judge: str | None = None
 ) -> SeriesAnalysis:
-    """What `runs` (`find_series`) say together. Raises `UsageError` as `analyse_run` does."""
+    """What `runs` (`find_series`) say together.
+
+    `judge` is used where it has read a run. Raises `UsageError` when it has read none of them.
+    """
     studies = [run.read_plan(Planned).study for run in runs]
-    analyses = [analyse_run(store, run, judge=judge) for run in runs]
-    cells = [_asked(store, run, study, judge) for run, study in zip(runs, studies, strict=True)]
+    judges = _judges(store, runs, judge)
+    analyses = [analyse_run(store, run, judge=its) for run, its in zip(runs, judges, strict=True)]
+    cells = [_asked(store, *each) for each in zip(runs, studies, judges, strict=True)]
     corrected = _over_all(analyses)
     parts = tuple(
         Part(level=study.level, session=run.session, analysis=analysis, contrasts=contrasts)
@@ -89,6 +95,16 @@ def analyse_series(
         pooled=_pooled(studies[0], together, measures) if several else (),
         changes=_changes(studies[0], parts, together, measures, several=several),
     )
+
+
+def _judges(store: Store, runs: Sequence[RunInfo], judge: str | None) -> list[str | None]:
+    """Whose verdicts to use of each run: the judge that is named, or nobody's."""
+    if judge is None:
+        return [None] * len(runs)
+    read = [judge in {s.judge for s in judge_sets(store.verdicts(run.id))} for run in runs]
+    if not any(read):
+        raise UsageError(f"no verdicts of judge {judge!r} on these runs")
+    return [judge if has_read else None for has_read in read]
 
 
 def _asked(store: Store, run: RunInfo, study: Study, judge: str | None) -> tuple[ScoredCell, ...]:
