@@ -7,6 +7,7 @@ block with its id, and the `agentId` of each `toolUseResult`.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,13 @@ def test_a_session_id_never_leads_out_of_the_folder(tmp_path: Path, name: str) -
     name = name.replace("/elsewhere", f"{tmp_path}/elsewhere") if name[:1] == "/" else name
     path = write(here, [user("go", sessionId=name), assistant("ok", sessionId=name)])
     assert agents(read_session(path)) == ()
+
+
+def test_an_agent_that_came_after_the_folder_was_listed_is_met(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("go"), assistant("ok")])
+    agent_file(tmp_path, "first", aside("user", "x", "first"))
+    os.utime(tmp_path, (1, 1))  # long ago: what is listed now is not listed again
+    for _ in range(2):
+        assert [agent.agent_id for agent in agents(read_session(path))] == ["first"]
+    agent_file(tmp_path, "second", aside("user", "y", "second"))
+    assert [agent.agent_id for agent in agents(read_session(path))] == ["first", "second"]

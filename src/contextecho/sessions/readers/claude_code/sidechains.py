@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections import defaultdict, deque
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -29,6 +31,7 @@ from contextecho.sessions.readers.claude_code.records import (
     text_in,
 )
 
+_SETTLED_NS = 2_000_000_000  # after which a folder's time tells any change: clocks tick
 # "aside_question-c5e5c961a7749e08": the client's own helpers bear their kind in their id.
 _CLIENTS_OWN = re.compile(r"a([a-z_]+)-[0-9a-f]+")
 
@@ -184,12 +187,23 @@ def _around(path: Path, session_id: str) -> Iterator[tuple[str, Path, _Met]]:
                 yield *found[:1], inside, found[1]
 
 
-def _agents_in(folder: str) -> Iterator[str]:
-    """The names of sub-agents' files; listing is far faster than matching for each session."""
+def _agents_in(folder: str) -> Iterable[str]:
+    """The names of sub-agents' files; a folder that stays as it is is listed once for all in it."""
+    try:
+        changed_ns = os.stat(folder or ".").st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return ()
+    settled = time.time_ns() - changed_ns > _SETTLED_NS
+    return _listed(folder, changed_ns) if settled else _listed.__wrapped__(folder, changed_ns)
+
+
+@lru_cache(maxsize=1)
+def _listed(folder: str, _changed_ns: int) -> tuple[str, ...]:
+    """Listing is far faster than matching names for each session."""
     with suppress(OSError):
-        for name in os.listdir(folder or "."):  # noqa: PTH208
-            if name.startswith("agent-") and name.endswith(".jsonl"):
-                yield name
+        names = os.listdir(folder or ".")  # noqa: PTH208
+        return tuple(n for n in names if n.startswith("agent-") and n.endswith(".jsonl"))
+    return ()
 
 
 def _read(path: Path, sessions: set[str] | None) -> tuple[str, _Met] | None:
