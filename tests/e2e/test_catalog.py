@@ -9,6 +9,8 @@ import pytest
 from contextecho.studies import load_study, study_ids
 from e2e.terminal import Terminal
 
+pytestmark = pytest.mark.slow  # `tests/studies/test_levels.py` plans each of them
+
 TARGET = "simulated/gap=0.6,restoration=0.5,seed=3"
 JUDGE = "simulated/judge,error=0.1,seed=1"
 
