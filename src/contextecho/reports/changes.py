@@ -8,21 +8,22 @@ from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
 from contextecho.reports.tables import Column, Table, with_footnotes
 from contextecho.reports.typeset import Quantity, estimate, p_value, whole
-from contextecho.reports.view import View
 from contextecho.scoring import GapChange
 
 
-def crossings_table(view: View) -> Table | None:
-    """How the first contrast changes across each compaction; None where none is crossed."""
-    crossings = view.analysis.crossings
+def crossings_table(crossings: tuple[GapChange, ...], run: str = "") -> Table | None:
+    """How the first contrast of a run changes across each compaction; None where none is crossed.
+
+    `run` names the run where there are several.
+    """
     if not crossings:
         return None
     ways = Counter(_way(change) for change in crossings)
     told = ", ".join(f"{ways[way]} {way}" for way in ("above", "below", "undecided"))
     return changes_table(
         crossings,
-        "The first contrast after each compaction minus that before it, with the questions as "
-        f"units. Intervals wholly on one side of no change: {told}.",
+        f"{f'{run}: the' if run else 'The'} first contrast after each compaction minus that before "
+        f"it, with the questions as units. Intervals wholly on one side of no change: {told}.",
     )
 
 

@@ -32,7 +32,8 @@ _WORDS = re.compile(r"&|<|>|@|://|www\.", re.IGNORECASE)
 
 def write_markdown(view: View) -> str:
     """The Markdown document of a run."""
-    agreement, crossings = agreement_table(view), crossings_table(view)
+    agreement = agreement_table(view)
+    crossings = crossings_table(view.analysis.crossings)
     return render_markdown(
         "report.md.jinja",
         view=view,

@@ -66,7 +66,7 @@ def write_page(view: View) -> str:
         collected=collected(view),
         agreement=agreement_table(view),
         controls=controls(view),
-        crossings=crossings_table(view),
+        crossings=crossings_table(view.analysis.crossings),
     )
 
 

@@ -12,7 +12,15 @@ import msgspec
 
 from contextecho.contexts import Arm
 from contextecho.reports.captions import intervals_named
-from contextecho.reports.figures import Figure, Mark, Scatter, Strips, Trajectory, marks_of
+from contextecho.reports.figures import (
+    Figure,
+    Mark,
+    Scatter,
+    Strips,
+    Trajectory,
+    indices_of,
+    marks_of,
+)
 from contextecho.reports.headline import difference
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
@@ -78,12 +86,11 @@ def _mark_cells(mark: Mark) -> tuple[str, ...]:
 
 
 def _trajectory_table(figure: Trajectory) -> Table:
+    indices = indices_of(figure.stations)
     rows = tuple(
         (
             station.label,
-            whole(station.row_turn),
-            whole(station.step),
-            whole(station.prompt),
+            *(whole(values[i]) for values in indices.values()),
             *(_with_n(line.marks[i]) for line in figure.lines),
         )
         for i, station in enumerate(figure.stations)
@@ -92,10 +99,8 @@ def _trajectory_table(figure: Trajectory) -> Table:
     return Table(
         caption=f"{figure.title}. {figure.axis.label}",
         columns=(
-            Column("position"),
-            Column("row turn", "n"),
-            Column("agent step", "n"),
-            Column("user prompt", "n"),
+            Column(figure.along),
+            *(Column(name, "n") for name in indices),
             *arms,
         ),
         rows=rows,

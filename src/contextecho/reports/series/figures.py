@@ -144,6 +144,7 @@ def _levels(
             "the whole run of its level. Levels stand at equal distances, not to scale."
         ),
         provenance=_provenance(series, target, battery),
+        along="level",
         axis=axis_over(reach(marks), reading.axis, reading.mean, bounds=reading.bounds),
         stations=tuple(
             Station(label=part.name, row_turn=None, step=None, prompt=None, segment=None)

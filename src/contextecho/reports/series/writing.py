@@ -10,7 +10,7 @@ import msgspec
 
 from contextecho import __version__
 from contextecho.errors import UsageError
-from contextecho.reports.changes import changes_table
+from contextecho.reports.changes import changes_table, crossings_table
 from contextecho.reports.figures import Forest, Trajectory
 from contextecho.reports.files import format_of, write_whole
 from contextecho.reports.limits import CANNOT_SAY
@@ -65,6 +65,11 @@ def _values(series: SeriesAnalysis) -> dict[str, Any]:
         "runs": runs_table(series),
         "contrasts": contrasts_table(series),
         "changes": changes_table(series.changes, _CHANGED) if series.changes else None,
+        "crossings": [
+            table
+            for part in series.parts
+            if (table := crossings_table(part.analysis.crossings, part.name)) is not None
+        ],
         "cannot_say": CANNOT_SAY,
     }
 
