@@ -14,6 +14,7 @@ from contextecho.sessions import Session, read_session
 from contextecho.studies import Plan, load_study, studies_of, study_ids
 
 TARGET = "openai/gpt-4.1"
+NO_COMPACTION = "cipherbox-8f57dd43e3-0.jsonl"
 
 # The list of experiments; `demo` is what the program shows itself with.
 EXPERIMENTS = {
@@ -74,14 +75,12 @@ def test_every_study_can_be_planned(
         assert len({cell.id for cell in one.cells}) == len(one.cells)
 
 
-def test_crossings_are_both_sides_of_each_compaction(
-    long_session: Session, other_sessions: list[Session]
-) -> None:
+def test_crossings_are_both_sides_of_each_compaction(long_session: Session, shared: Path) -> None:
     made = at(long_session, "reset", "summary")
     names = [position.label.partition("_")[2] for position in made.positions]
     assert names == ["pre_C1", "post_C1", "pre_C2", "post_C2", "pre_C3", "post_C3"]
     with pytest.raises(SessionError, match="no compaction with turns on both sides"):
-        at(other_sessions[0], "reset", "summary")
+        at(read_session(shared / "sessions" / "claude-code" / NO_COMPACTION), "reset", "summary")
 
 
 def test_without_its_summary_a_compaction_leaves_only_what_followed(long_session: Session) -> None:
