@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from contextecho.store import Contents, Loose
 
 _MOST_SHOWN = 20
-_BROUGHT = {"run": "runs", "attempt": "attempts", "reply": "replies", "verdict": "verdicts"}
+_BROUGHT = {
+    "run": "runs",
+    "release": "releases",
+    "attempt": "attempts",
+    "reply": "replies",
+    "verdict": "verdicts",
+}
 
 
 @click.group()
@@ -54,6 +60,9 @@ def _lines(contents: Contents) -> Iterator[str]:
             calls = f"{counted(used.attempts, 'call')}, {used.failed:,} failed, {used.lost:,} lost"
             tokens = f"{used.input:,} tokens in ({used.cached:,} cached), {used.output:,} out"
             yield f"  {target}: {calls}; {tokens}"
+    for release in contents.releases:
+        cells = f"{counted(release.cells, 'cell')} by protocol {release.protocol}"
+        yield f"release {release.id} (imported {release.imported_at}): {cells}"
 
 
 @command.command()

@@ -15,6 +15,7 @@ from contextecho.contexts import Context
 from contextecho.errors import DataError
 from contextecho.store import rows, statements
 from contextecho.store.databases import Database, Statement
+from contextecho.store.imports import uncounted_releases
 from contextecho.store.store import Store
 from contextecho.store.tables import BLOB
 
@@ -54,6 +55,7 @@ def check_store(store: Store) -> Checked:
     look(lambda: _requests(store, counts))
     look(lambda: _runs(store, counts))
     look(lambda: _ledger(database))
+    look(lambda: _releases(store))
     return Checked(**counts, problems=tuple(dict.fromkeys(found)))
 
 
@@ -108,3 +110,8 @@ def _ledger(database: Database) -> Iterator[str]:
     for statement, says in _LEDGER:
         for (name,) in database.rows(statement):
             yield says.format(name)
+
+
+def _releases(store: Store) -> Iterator[str]:
+    for release in uncounted_releases(store):
+        yield f"release {release} has not the number of cells that it came with"

@@ -13,6 +13,8 @@ import msgspec
 
 from contextecho.store import rows, statements
 from contextecho.store.databases import Database, Row
+from contextecho.store.imports import IMPORTED, RELEASE
+from contextecho.store.imports.statements import keep as keep_imported
 from contextecho.store.store import Store
 from contextecho.store.tables import (
     ATTEMPT,
@@ -30,6 +32,7 @@ _BY_CONTENT = (
     (RUN, statements.keep_run),
     (CELL, statements.keep_cell),
     (REQUEST, statements.keep_request),
+    *((table, keep_imported(table)) for table in IMPORTED),
 )
 
 
@@ -38,6 +41,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str
     runs: int  # new ones
+    releases: int
     attempts: int
     replies: int  # keys that have a reply now, or a better one
     verdicts: int
@@ -77,6 +81,7 @@ class _Merge:
         return Merged(
             source=self._source.where,
             runs=kept[RUN.name],
+            releases=kept[RELEASE.name],
             attempts=self._new,
             replies=self._replies,
             verdicts=verdicts,
