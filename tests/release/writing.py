@@ -343,7 +343,7 @@ class Maker:
 
     def audit(self) -> Made:
         """The late coding probes again; the second judge's gap is that of the paper."""
-        for target in self._some(AUDIT, *ANTHROPIC, "gpt-5"):
+        for target in [target for target, _ in self._targets() if target in AUDIT]:
             first, second = AUDIT[target]
             for arm, gaps in (("filler", (max(first, 0), max(second, 0))),
                               ("claude_session", (max(-first, 0), max(-second, 0)))):  # fmt: skip

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from contextecho.store import Contents, Loose
 
 _MOST_SHOWN = 20
-_BROUGHT = {
-    "run": "runs",
-    "release": "releases",
-    "attempt": "attempts",
-    "reply": "replies",
-    "verdict": "verdicts",
-}
+_BROUGHT = {"run": "runs", "attempt": "attempts", "reply": "replies", "verdict": "verdicts"}
 
 
 @click.group()
@@ -82,7 +76,7 @@ def check(store: Path | str, as_json: bool) -> None:
     else:
         looked = (
             f"{counted(checked.contexts, 'context')}, {counted(checked.requests, 'request')},"
-            f" {counted(checked.runs, 'run')}"
+            f" {counted(checked.runs, 'run')}, {counted(checked.releases, 'release')}"
         )
         show(f"looked at {looked}")
         if checked.unnamed:
@@ -172,6 +166,8 @@ def merge(sources: tuple[Path | str, ...], store: Path | str) -> None:
                 counted(getattr(merged, plural), noun, plural) for noun, plural in _BROUGHT.items()
             )
             show(f"{merged.source}: new are {new}")
+            if merged.releases:
+                show(f"  and {counted(merged.releases, 'release')} imported into it")
             for key in merged.conflicts:
                 show(f"  answered in both: {key}; the earlier reply stands")
     say_next("store", "info", *store_words(store))

@@ -13,8 +13,7 @@ import msgspec
 
 from contextecho.store import rows, statements
 from contextecho.store.databases import Database, Row
-from contextecho.store.imports import IMPORTED, RELEASE
-from contextecho.store.imports.statements import keep as keep_imported
+from contextecho.store.imports import merge_releases
 from contextecho.store.store import Store
 from contextecho.store.tables import (
     ATTEMPT,
@@ -32,7 +31,6 @@ _BY_CONTENT = (
     (RUN, statements.keep_run),
     (CELL, statements.keep_cell),
     (REQUEST, statements.keep_request),
-    *((table, keep_imported(table)) for table in IMPORTED),
 )
 
 
@@ -81,7 +79,7 @@ class _Merge:
         return Merged(
             source=self._source.where,
             runs=kept[RUN.name],
-            releases=kept[RELEASE.name],
+            releases=merge_releases(self._into, self._source),
             attempts=self._new,
             replies=self._replies,
             verdicts=verdicts,

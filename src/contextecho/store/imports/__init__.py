@@ -11,12 +11,12 @@ from contextecho.store.imports.keeping import (
     releases,
     uncounted_releases,
 )
+from contextecho.store.imports.merging import merge_releases
 from contextecho.store.imports.model import Finding, ImportedCell, ImportedVerdict, Release
-from contextecho.store.imports.tables import IMPORTED, RELEASE
+from contextecho.store.imports.tables import IMPORTED
 
 __all__ = [
     "IMPORTED",
-    "RELEASE",
     "Finding",
     "ImportedCell",
     "ImportedVerdict",
@@ -25,6 +25,7 @@ __all__ = [
     "imported_columns",
     "imported_verdicts",
     "keep_release",
+    "merge_releases",
     "release_findings",
     "releases",
     "uncounted_releases",

@@ -63,6 +63,16 @@ def findings(_: InsertInto) -> ClauseElement:
     return _in_order(FINDING, FINDING_COLUMNS)
 
 
+@cache
+def whole(table: TableClause) -> Statement:
+    """All columns of the rows of a release, in no order."""
+
+    def chosen(_: InsertInto) -> ClauseElement:
+        return select(*table.c).where(table.c.release == bindparam("release"))
+
+    return chosen
+
+
 def _in_order(table: TableClause, names: Iterable[str]) -> ClauseElement:
     columns = [table.c[name] for name in names]
     release = table.c.release == bindparam("release")
