@@ -13,7 +13,7 @@ __all__ = [
     "Cells",
     "Flag",
     "Names",
-    "Summary",
+    "ReleaseSummary",
     "Tree",
     "cells_of_store",
     "cells_of_tree",
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from contextecho.release.columns import Cells, Names, cells_of_store, cells_of_tree
     from contextecho.release.contracts import published_compliance
     from contextecho.release.flags import Flag
-    from contextecho.release.summary import Summary, summarise
+    from contextecho.release.summary import ReleaseSummary, summarise
     from contextecho.release.tree import Tree, import_release, read_release
 else:
     _HOMES = {
         "columns": ("Cells", "Names", "cells_of_store", "cells_of_tree"),
         "contracts": ("published_compliance",),
         "flags": ("Flag",),
-        "summary": ("Summary", "summarise"),
+        "summary": ("ReleaseSummary", "summarise"),
         "tree": ("Tree", "import_release", "read_release"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

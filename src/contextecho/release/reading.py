@@ -105,6 +105,8 @@ class _CellReader:
         strange = KEY_DECODER.decode(data).keys() - KEYS
         if strange:
             self.flags.append((Flag.UNKNOWN_KEY, ", ".join(sorted(strange))))
+        in_path = self._file.session is UNSET or "session" not in place.place.of
+        self._session = place.get("session") if in_path else said(self._file.session)
         self.flags += [(Flag.TWO_VOCABULARIES, what) for what in self._file.merge()]
 
     def cell(self, path: str, sha256: str) -> ImportedCell:
@@ -120,7 +122,7 @@ class _CellReader:
             experiment=place.place.experiment,
             condition=place.get("condition"),
             target=place.get("target"),
-            session=place.get("session"),
+            session=self._session,
             position=place.get("position"),
             turn=turn,
             arm=place.get("arm"),
@@ -145,7 +147,7 @@ class _CellReader:
         onset, position = self._place.number("onset"), self._place.get("position")
         if onset is not None:
             return onset
-        session = self._layout.sessions.get(self._place.get("session") or "")
+        session = self._layout.sessions.get(self._session or "")
         if session is None or position is None or _is_counted(position):
             return said(self._file.turn)
         turn = session.positions.get(position)

@@ -34,7 +34,7 @@ class FlagCount(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[Finding, ...]  # the first of them
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class ReleaseSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A release in numbers."""
 
     id: str
@@ -47,9 +47,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[FlagCount, ...]  # those that were met, the gravest first
 
 
-def summarise(tree: Tree) -> Summary:
+def summarise(tree: Tree) -> ReleaseSummary:
     """Count what is in a tree."""
-    return Summary(
+    return ReleaseSummary(
         id=tree.id,
         place=tree.place,
         files=tree.files,

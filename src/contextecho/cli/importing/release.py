@@ -13,7 +13,7 @@ from contextecho.cli.sessions.tables import print_table
 from contextecho.counting import counted
 
 if TYPE_CHECKING:
-    from contextecho.release import Summary
+    from contextecho.release import ReleaseSummary
     from contextecho.store import Finding, Release
 
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 @store_option
 @json_option
 def command(folder: Path, dry_run: bool, store: Path | str, as_json: bool) -> None:
-    """Read the released tree in DIR, tell what is wrong in it, and keep its cells.
+    """Keep the cells of the released tree in DIR.
 
-    DIR holds results/ or data_archive/, or is one of them. Nothing in it is changed. The same
-    tree is kept once, however often it is imported. A score that is flagged is kept as it was
-    given and enters no mean.
+    DIR holds results/ or data_archive/, or is one of them. Nothing in it is changed. What is
+    wrong in it is told, with how often and where first; a score that is wrong is kept as it was
+    given and enters no mean. The same tree is kept once, however often it is imported.
     """
     from contextecho.release import import_release, read_release, summarise
     from contextecho.store import open_store
@@ -47,7 +47,7 @@ def command(folder: Path, dry_run: bool, store: Path | str, as_json: bool) -> No
     say_next("store", "info", *store_words(store))
 
 
-def _show(summary: Summary) -> None:
+def _show(summary: ReleaseSummary) -> None:
     files = counted(summary.files, "file")
     copies = f" ({summary.copies:,} of them twice)" if summary.copies else ""
     show(f"release {summary.id}: {files}{copies}, {counted(summary.cells, 'cell')}")
