@@ -39,11 +39,14 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float
 
     def fits(self, found: float) -> bool:
-        """Whether what was found is what the paper says, as near as its digits tell."""
+        """Whether what was found is what the paper says, as near as its digits tell.
+
+        A bound is taken at its word. NaN fits nothing.
+        """
         if self.relation in (Relation.AT_LEAST, Relation.ABOVE):
-            return found >= self.number - self.tolerance
+            return found >= self.number - _DUST
         if self.relation in (Relation.AT_MOST, Relation.BELOW):
-            return found <= self.number + self.tolerance
+            return found <= self.number + _DUST
         return abs(found - self.number) <= self.tolerance + _DUST
 
 
