@@ -275,3 +275,8 @@ def test_cells_of_the_onset_study_multiply():
     cells = column("appendix-K", "value")
     assert cells["turns"] * 2 * cells["replies a cell"] == cells["cells a target"]
     assert 4 * cells["cells a target"] == cells["cells"]
+
+
+def test_the_page_counts_entries_and_numbers_right():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "release.md").read_text("utf-8")
+    assert f"{len(exhibits())} entries, {len(paper_values())} numbers" in page
