@@ -156,13 +156,22 @@ async def test_an_invalid_request_is_asked_once_and_the_rest_goes_on(store, plan
     assert len(model.asked) == 12
 
 
-@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.UNREACHABLE])
-async def test_a_failing_provider_stops_its_own_lane_only(store, limits, kind):
+@pytest.mark.parametrize(
+    ("kind", "see_to"),
+    [
+        (FailureKind.AUTH, "its key"),
+        (FailureKind.NOT_FOUND, "the base URL, which usually ends in /v1"),
+        (FailureKind.UNREACHABLE, "a server listens"),
+    ],
+)
+async def test_a_failing_provider_stops_its_own_lane_only(store, limits, kind, see_to):
     plan = make_plan(targets=("openai/one", "openai/two"))
-    broken = ScriptedModel("openai/one", Failed(kind=kind, message="no such key"))
+    broken = ScriptedModel("openai/one", Failed(kind=kind, message="not this way"))
     sound = ScriptedModel("openai/two")
     collection = await gather(store, plan, broken, sound, limits=limits)
-    assert collection.stopped_targets == {"openai/one": "no such key"}
+    assert collection.stopped_targets.keys() == {"openai/one"}
+    assert collection.stopped_targets["openai/one"].startswith("not this way (see ")
+    assert see_to in collection.stopped_targets["openai/one"]
     assert collection.done == 12
     assert collection.failed + collection.missing == 12
     assert collection.reason is Reason.STOPPED

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -219,6 +220,26 @@ def test_a_masked_echo_of_a_key_is_blotted_out() -> None:
     reply = read_failure(401, {}, body, ())
     assert isinstance(reply, Failed)
     assert reply.message == "HTTP 401: Incorrect API key provided: [key] See docs."
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        "sk-proj-4f9a1c77",  # cut off behind
+        "...9a1c77e2b8d05",  # and in front
+        "sk%2Dproj%2D4f9a1c77e2b8d05",
+        "key=sk-proj-4f9a1c77e2b8&x",
+    ],
+)
+def test_a_piece_of_a_key_is_blotted_out(echo: str) -> None:
+    body = msgspec.json.encode({"error": f"no such key: {echo} at all"})
+    reply = read_failure(401, {}, body, ("sk-proj-4f9a1c77e2b8d05",))
+    assert isinstance(reply, Failed)
+    assert reply.message == "HTTP 401: no such key: [key] at all"
+
+
+def test_what_a_word_shares_with_a_key_by_chance_stays() -> None:
+    assert clean("see sk-proj-keys here", ("sk-proj-4f9a1c77e2b8d05",)) == "see sk-proj-keys here"
 
 
 def test_a_missing_key_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,44 @@ def test_a_token_count_that_cannot_be_is_none_and_the_text_counts(odd: object) -
     assert other.usage == Usage(input=None, output=7)
 
 
+def test_a_sum_that_is_less_than_its_parts_is_not_said() -> None:
+    """A price would be below zero for it, and a budget grow."""
+    reply = completion(
+        {"content": "x"},
+        prompt_tokens=10,
+        completion_tokens=5,
+        prompt_tokens_details={"cached_tokens": 11},
+        completion_tokens_details={"reasoning_tokens": 6},
+    )
+    assert reply.usage == Usage(cached=11, reasoning=6)
+    other = message(
+        [{"type": "text", "text": "x"}],
+        "end_turn",
+        input_tokens=10,
+        output_tokens=5,
+        output_tokens_details={"thinking_tokens": 6},
+    )
+    assert other.usage == Usage(input=10, reasoning=6)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "status"),
+    [
+        ("overloaded_error", FailureKind.RATE_LIMIT, 529),
+        ("authentication_error", FailureKind.AUTH, 401),
+        ("no_such_error", FailureKind.SERVER, 500),
+    ],
+)
+def test_an_anthropic_error_inside_a_200_has_its_own_status(
+    code: str, kind: FailureKind, status: int
+) -> None:
+    body = {"type": "error", "error": {"type": code, "message": "No, k-1234567."}}
+    reply = read_message(Exchange(msgspec.json.encode(body), 1.5), ("k-1234567",))
+    assert isinstance(reply, Failed)
+    assert (reply.kind, reply.status) == (kind, status)
+    assert reply.message == f"HTTP {status}: No, [key]."
+
+
 @pytest.mark.parametrize("odd", [5, [], "much", 1.5])
 def test_side_fields_of_another_type_are_not_said_and_the_text_counts(odd: object) -> None:
     chat = {

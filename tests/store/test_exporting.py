@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from contextecho.errors import UsageError
 from contextecho.models import Failed, FailureKind, Truncated
 from contextecho.store import RunInfo, Store, Verdict, export_tables, export_tree
+from contextecho.store.exporting.tables import FORMATS
 from contextecho.studies import Plan
 from store.kept import VERSIONS, answer, ask
 from store.plans import make_plan
@@ -38,6 +40,19 @@ def read(file: Path) -> list[dict[str, Any]]:
     parquet = pytest.importorskip("pyarrow.parquet")
     rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
     return rows
+
+
+def test_half_a_table_is_taken_away_when_the_disk_is_full(
+    full: Store, run: RunInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fill(file: Path, *_: object) -> None:
+        file.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(FORMATS, "jsonl", fill)
+    with pytest.raises(OSError, match="No space"):
+        export_tables(full, [run], tmp_path / "out", "jsonl")
+    assert not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

@@ -39,6 +39,14 @@ def test_no_store_and_not_to_create_one_is_a_usage_error(tmp_path: Path):
     assert not (tmp_path / "none").exists()
 
 
+def test_an_empty_file_is_no_store_for_who_only_reads(tmp_path: Path):
+    empty = tmp_path / "cut.sqlite"
+    empty.touch()
+    with pytest.raises(UsageError, match="there is no store here"):
+        open_store(empty, create=False)
+    assert empty.stat().st_size == 0
+
+
 def test_a_text_file_is_refused_and_left_alone(tmp_path: Path):
     file = tmp_path / "notes.txt"
     file.write_text("not a database at all, but long enough to be looked at " * 10)

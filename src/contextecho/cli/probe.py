@@ -40,7 +40,10 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 @click.option("--base-url", help="Address of an OpenAI- or Anthropic-compatible server.")
 @click.option("--key-env", metavar="NAME", help="Variable that holds the targets' key.")
 @click.option("--header", "headers", multiple=True, metavar="NAME: VALUE", help="Extra header.")
-@click.option("--judge-base-url", help="The judge's server, if it is another one.")
+@click.option(
+    "--judge-base-url",
+    help="The judge's server. Unless given: the targets' if of their provider, else its own.",
+)
 @click.option("--judge-key-env", metavar="NAME", help="Variable that holds the judge's key.")
 @click.option(
     "--replay",

@@ -81,7 +81,7 @@ def too_small(budget: Budget, worst: float) -> BudgetError:
     """The error of a budget that does not allow the first call."""
     return BudgetError(
         f"{budget} is too little for the first call, which may take up to"
-        f" {worst:.4g} {budget.unit}",
+        f" {worst:{'.4g' if budget.unit is Unit.DOLLARS else ',.0f'}} {budget.unit}",
         where="--budget",
         todo="raise it; nothing was sent",
     )

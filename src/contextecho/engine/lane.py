@@ -271,7 +271,7 @@ class Lane:
         gone = reply.kind is FailureKind.UNREACHABLE and self._is_up  # it may come back
         if reply.stops_target and not gone:
             self._give_up(item, reply)
-            self._stop(reply.message)
+            self._stop(reply.why_stopped)
         elif reply.kind is FailureKind.BAD_REQUEST:
             self._give_up(item, reply)
             self._lose_patience(reply)

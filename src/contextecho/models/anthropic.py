@@ -17,9 +17,9 @@ import msgspec
 
 from contextecho.contexts import Context, Message, Request, canonical_json
 from contextecho.models.endpoint import Exchange
-from contextecho.models.failures import foreign_answer
-from contextecho.models.model import Refusal, Reply, Truncated, Usage
-from contextecho.models.side import tokens, word
+from contextecho.models.failures import foreign_answer, read_failure
+from contextecho.models.model import Failed, Refusal, Reply, Truncated, Usage
+from contextecho.models.side import believed, tokens, word
 from contextecho.models.wire import WireModel, answered, cache_mark, json_reader
 
 # The older of the two current versions: 2026-10-21 removed temperature and top_p for all models,
@@ -27,6 +27,19 @@ from contextecho.models.wire import WireModel, answered, cache_mark, json_reader
 API_VERSION = "2023-06-01"
 
 _encode = msgspec.json.Encoder().encode
+# The HTTP status that each error has in a call of its own: docs.claude.com/en/api/errors.
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
 _TRUNCATING = ("max_tokens", "model_context_window_exceeded")
 
 
@@ -86,7 +99,7 @@ class AnthropicMessages(WireModel[_Head]):
         return b"," + _encode(fields)[1:]
 
     def _read(self, exchange: Exchange) -> Reply:
-        return read_message(exchange)
+        return read_message(exchange, self.endpoint.secrets)
 
 
 def _open_turn(role: str) -> bytes:
@@ -124,20 +137,29 @@ class _Block(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    content: list[_Block]
+    content: list[_Block] | None = None
     stop_reason: Any = None
     model: Any = None
     usage: Any = None
+    error: Any = None
+
+
+class _Error(msgspec.Struct):
+    error: dict[str, Any]
 
 
 _decode = json_reader(_Reply)
 
 
-def read_message(exchange: Exchange) -> Reply:
-    """A 200 answer of the messages endpoint as a reply."""
+def read_message(exchange: Exchange, secrets: tuple[str, ...] = ()) -> Reply:
+    """A 200 answer of the messages endpoint as a reply; gateways put errors there too."""
     try:
         message = _decode(exchange.body)
+        if message.error:
+            return read_error(exchange.body, secrets)
     except (msgspec.MsgspecError, ValueError):
+        return foreign_answer(exchange.body, "a message", exchange.seconds)
+    if message.content is None:
         return foreign_answer(exchange.body, "a message", exchange.seconds)
     text = "".join(block.text for block in message.content if block.type == "text")
     reason = word(message.stop_reason)
@@ -154,6 +176,12 @@ def read_message(exchange: Exchange) -> Reply:
     return answered(text, called_tool=reason == "tool_use", told=told)
 
 
+def read_error(body: bytes, secrets: tuple[str, ...]) -> Failed | Refusal:
+    """An error that came without a status of its own. Raises `MsgspecError` when it is none."""
+    kind = msgspec.json.decode(body, type=_Error).error.get("type")
+    return read_failure(_STATUS.get(str(kind), 500), {}, body, secrets)
+
+
 def _usage(usage: object) -> Usage | None:
     """The API's `input_tokens` are only those that no cache served; ours are all of them."""
     if not isinstance(usage, dict):
@@ -161,10 +189,12 @@ def _usage(usage: object) -> Usage | None:
     fresh = tokens(usage, "input_tokens")
     read = tokens(usage, "cache_read_input_tokens")
     written = tokens(usage, "cache_creation_input_tokens")
-    return Usage(
-        input=None if fresh is None else fresh + (read or 0) + (written or 0),
-        cached=read,
-        cache_write=written,
-        output=tokens(usage, "output_tokens"),
-        reasoning=tokens(usage, "output_tokens_details", "thinking_tokens"),
+    return believed(
+        Usage(
+            input=None if fresh is None else fresh + (read or 0) + (written or 0),
+            cached=read,
+            cache_write=written,
+            output=tokens(usage, "output_tokens"),
+            reasoning=tokens(usage, "output_tokens_details", "thinking_tokens"),
+        )
     )

@@ -24,6 +24,7 @@ from contextecho.untrusted import one_line
 _LONGEST = 300  # characters of a provider's message that are kept
 # "sk-proj-****1234": an echo that shows parts of a key. Looked for once a word: bodies can be long.
 _MASKED = re.compile(r"(?<!\S)(?=\S*?\*{3})\S+")
+_PIECE = 12  # characters of a key that nobody writes by accident
 
 _SILENT = "no further word from the server"
 _STATUS = re.compile(r"[1-5][0-9]{2}")
@@ -86,9 +87,20 @@ def blot(text: str, secrets: Sequence[str]) -> str:
 
 
 def clean(text: str, secrets: Sequence[str] = ()) -> str:
-    """One short visible line without keys or masked keys."""
-    line = _MASKED.sub("[key]", one_line(blot(text, secrets)))
+    """One short visible line without keys, masked keys or pieces of keys."""
+    line = _blot_pieces(_MASKED.sub("[key]", one_line(blot(text, secrets))), secrets)
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _blot_pieces(line: str, secrets: Sequence[str]) -> str:
+    """`line` with a mark for each word that holds a piece of a secret: echoes may be cut."""
+    pieces = [secret[at : at + _PIECE] for secret in secrets for at in range(len(secret))]
+    found = [piece for piece in pieces if len(piece) == _PIECE and piece in line]
+    if not found:
+        return line
+    return " ".join(
+        "[key]" if any(map(word.__contains__, found)) else word for word in line.split()
+    )
 
 
 def read_failure(

@@ -31,6 +31,7 @@ from contextecho.models.model import (
     Truncated,
     Usage,
 )
+from contextecho.models.side import believed
 from contextecho.models.wire import answered
 
 try:
@@ -228,12 +229,14 @@ def _usage(usage: Any) -> Usage | None:
     if usage is None:
         return None
     read, written = usage.input_tokens_cache_read, usage.input_tokens_cache_write
-    return Usage(
-        input=usage.input_tokens + (read or 0) + (written or 0),
-        cached=read,
-        cache_write=written,
-        output=usage.output_tokens,
-        reasoning=usage.reasoning_tokens,
+    return believed(
+        Usage(
+            input=usage.input_tokens + (read or 0) + (written or 0),
+            cached=read,
+            cache_write=written,
+            output=usage.output_tokens,
+            reasoning=usage.reasoning_tokens,
+        )
     )
 
 

@@ -79,6 +79,13 @@ class Truncated(_Base, frozen=True, kw_only=True, tag="truncated"):
     """The output budget ran out; `text` is what came until then."""
 
 
+_SEE_TO = {
+    FailureKind.AUTH: "see to its key and credit",
+    FailureKind.NOT_FOUND: "see to the model's name and the base URL, which usually ends in /v1",
+    FailureKind.UNREACHABLE: "see that a server listens at its address",
+}
+
+
 class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
     """No answer. `retry_after` are the seconds that the provider asked to wait."""
 
@@ -101,7 +108,12 @@ class Failed(_Base, frozen=True, kw_only=True, tag="failed"):
     @property
     def stops_target(self) -> bool:
         """Whether every further call to this target would fail the same way."""
-        return self.kind in (FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.UNREACHABLE)
+        return self.kind in _SEE_TO
+
+    @property
+    def why_stopped(self) -> str:
+        """The message of a failure that stops its target, and what the user should see to."""
+        return f"{self.message} ({_SEE_TO[self.kind]})"
 
 
 Reply = Answer | Refusal | Truncated | Failed

@@ -21,7 +21,7 @@ from contextecho.models.endpoint import Exchange
 from contextecho.models.failures import error_in_body, foreign_answer
 from contextecho.models.model import Failed, FailureKind, Refusal, Reply, Truncated, Usage
 from contextecho.models.providers import Quirks, bridge_text, usage_fields
-from contextecho.models.side import first_tokens, tokens, word
+from contextecho.models.side import believed, first_tokens, tokens, word
 from contextecho.models.wire import WireModel, answered, cache_key, cache_mark, json_reader
 
 _encode = msgspec.json.Encoder().encode
@@ -246,10 +246,12 @@ def _usage(usage: object) -> Usage | None:
         # it is billed all the same: it is in the total.
         output = max(output, total - prompt)
     fields = usage_fields()
-    return Usage(
-        input=prompt,
-        cached=first_tokens(usage, fields.cached),
-        cache_write=first_tokens(usage, fields.cache_write),
-        output=output,
-        reasoning=first_tokens(usage, fields.reasoning),
+    return believed(
+        Usage(
+            input=prompt,
+            cached=first_tokens(usage, fields.cached),
+            cache_write=first_tokens(usage, fields.cache_write),
+            output=output,
+            reasoning=first_tokens(usage, fields.reasoning),
+        )
     )

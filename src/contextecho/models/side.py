@@ -8,12 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
+from contextecho.models.model import Usage
+
 _MOST_TOKENS = 2**53  # every JSON library reads integers up to here exactly
 
 
 def word(value: object) -> str | None:
     """A name that a server gave; None where it is none."""
     return value if isinstance(value, str) else None
+
+
+def believed(usage: Usage) -> Usage:
+    """The usage without a sum that is less than its parts: nobody knows which of them is wrong."""
+    read = (usage.cached or 0) + (usage.cache_write or 0)
+    if usage.input is not None and usage.input < read:
+        usage = msgspec.structs.replace(usage, input=None)
+    if usage.output is not None and usage.output < (usage.reasoning or 0):
+        usage = msgspec.structs.replace(usage, output=None)
+    return usage
 
 
 def first_tokens(usage: object, paths: Iterable[tuple[str, ...]]) -> int | None:

@@ -202,12 +202,11 @@ def _read_head(path: Path) -> bytes:
     refuse_endless(path)
     with path.open("rb") as file:
         head = file.read(_HEAD)
+        if not is_database(head):
+            refuse_long_lines(path)  # before blanks are passed over: there may be gigabytes
         while head and not head.strip(_BLANK):
             head = file.read(_HEAD)
-        head += file.readline(LONGEST_HEAD)
-    if not is_database(head):
-        refuse_long_lines(path)
-    return head
+        return head + file.readline(LONGEST_HEAD)
 
 
 def _reader(path: Path, format: str | None) -> Reader:

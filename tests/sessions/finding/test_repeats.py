@@ -141,6 +141,16 @@ def test_a_message_of_the_queue_has_no_id_and_is_known_by_its_time_and_place(
     assert counted(tmp_path) == {"a": (3, 0), "b": (5, 3)}
 
 
+def test_messages_of_the_queue_one_after_another_have_ids_of_one_length(tmp_path: Path) -> None:
+    """An id that held the one before it would make of 20,000 messages 2.5 GB."""
+    at = {"timestamp": "2026-01-01T00:30:00Z"}
+    queued = [queue("enqueue", f"{n:02}") | at for n in range(50)]
+    write(tmp_path, a=said("1") + queued + [queue("remove")] * 50)
+    ids = [id for id in read_session(tmp_path / "a.jsonl").prompt_ids[1:] if id is not None]
+    assert len(set(ids)) == 50
+    assert max(map(len, ids)) - min(map(len, ids)) <= 1
+
+
 def test_ids_are_in_the_order_of_the_prompts_that_stay(tmp_path: Path) -> None:
     first = user("typed")
     twice = [queue("enqueue", "x"), queue("remove", "x"), user("x"), assistant("b")]
@@ -159,7 +169,7 @@ def test_a_list_says_how_many_and_a_program_can_add_up(
     out, err = capsys.readouterr()
     rows = json.loads(out)["sessions"]
     assert sum(row["prompts"] - row["inherited_prompts"] for row in rows) == 6
-    assert "2 forks with 6 prompts from the sessions that they go on from\n" in err
+    assert "2 forks with 6 prompts said in other sessions before\n" in err
 
 
 def test_a_scan_says_which_session_repeats_how_much_of_which(
@@ -178,6 +188,18 @@ def test_a_scan_says_which_session_repeats_how_much_of_which(
     alone = render_scan(scan(b), "md")
     assert "may be one finding" not in alone
     assert "41 prompts, " in alone
+
+
+def test_a_name_of_two_lines_is_told_on_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = said("1")
+    write(tmp_path, a=first, **{"b\nc": copied(first) + said("2")})
+    (tmp_path / "d\ne.jsonl").write_text("{}")
+    exit_code("scan", tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"repeats\t{tmp_path}/b c.jsonl: of its 2 prompts, 1 from {tmp_path}/a.jsonl" in lines
+    assert [one for one in lines if one.startswith(f"not read\t{tmp_path}/d e.jsonl: ")]
 
 
 def test_of_the_real_files_only_two_made_by_hand_from_one_pattern_share_prompts(

@@ -441,7 +441,7 @@ def test_lists_and_scans_say_what_they_read_with_others(
     listed, said = run(capsys, "sessions", "list", str(client.home), "--json")
     assert (len(json.loads(listed)["sessions"]), json.loads(listed)["continued"]) == (2, 1)
     assert "1 file read with others, in which their sessions go on\n" in said
-    assert "1 fork with 2 prompts from the sessions that they go on from\n" in said
+    assert "1 fork with 2 prompts said in other sessions before\n" in said
     scanned, said = run(capsys, "scan", str(client.home), "--json")
     assert len(json.loads(scanned)["sessions"]) == 2
     assert "1 file read with others, in which their sessions go on\n" in said

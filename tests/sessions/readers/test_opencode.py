@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,6 +142,22 @@ def test_all_shapes_hold_the_same_conversation(tmp_path: Path, shape: Callable[.
         (2, "assistant"),
         (3, "assistant"),
     ]
+
+
+def test_the_keys_of_an_export_may_stand_in_any_order(tmp_path: Path) -> None:
+    named = [each | {"info": each["info"] | {"sessionID": "ses_1"}} for each in CONVERSATION]
+    path = as_export(tmp_path, named)
+    expected = said(read_session(path))
+    path.write_text(json.dumps(turned(json.loads(path.read_text()))))
+    session = read_session(path)
+    assert (session.format, said(session), session.id) == ("opencode", expected, "ses_1")
+
+
+def turned(value: Any) -> Any:
+    """The same value with the keys of each object from the last to the first."""
+    if isinstance(value, dict):
+        return {key: turned(value[key]) for key in reversed(value)}
+    return list(map(turned, value)) if isinstance(value, list) else value
 
 
 def test_a_cut_export_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

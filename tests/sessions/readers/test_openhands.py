@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -455,6 +456,16 @@ def test_instances_of_one_id_are_named_by_their_lines(tmp_path: Path) -> None:
     session = read_session(f"{path}#3")
     assert session.text(session.turns[-1]) == "é"
     assert [(s.reason, s.lines) for s in session.skipped] == [("line without an instance", (4,))]
+
+
+def test_a_byte_order_mark_costs_no_instance(tmp_path: Path) -> None:
+    path = tmp_path / "output.jsonl"
+    history = [ASK, action(1, "message", content="é")]
+    lines = (line({"instance_id": name, "history": history}) for name in "ab")
+    path.write_bytes(BOM_UTF8 + b"\n".join(lines))
+    assert members_of(path) == ["a", "b"]
+    session = read_session(f"{path}#a")
+    assert (session.text(session.turns[-1]), session.skipped) == ("é", ())
 
 
 @pytest.mark.parametrize("key", ["trajectory", "events"])

@@ -137,7 +137,7 @@ def _say_inherited(sessions: Sequence[FoundSession]) -> None:
     ]
     if inherited:
         forks, prompts = counted(len(inherited), "fork"), counted(sum(inherited), "prompt")
-        say(f"{forks} with {prompts} from the sessions that they go on from")
+        say(f"{forks} with {prompts} said in other sessions before")
 
 
 def _say_next(sessions: Sequence[FoundSession]) -> None:

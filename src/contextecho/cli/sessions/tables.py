@@ -123,8 +123,8 @@ def shortened(text: str, width: int) -> str:
 
 
 def from_home(path: str) -> str:
-    """A path with `~` for the user's home, on a terminal; as it is in a pipe."""
-    return own_files.from_home(path) if sys.stdout.isatty() else path
+    """A path on one line, with `~` for the user's home on a terminal."""
+    return one_line(own_files.from_home(path) if sys.stdout.isatty() else path)
 
 
 def number(value: int | None) -> str:

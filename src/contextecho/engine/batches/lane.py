@@ -278,7 +278,7 @@ class BatchLane:
             result = chunk[custom_id]
             self._tray.take(result)
             if isinstance(result.reply, Failed) and result.reply.stops_target:
-                self._stop(result.reply.message)
+                self._stop(result.reply.why_stopped)
 
     def _ended(self, out: _Out, standing: Standing) -> None:
         """Everything that ever will come back has come back."""

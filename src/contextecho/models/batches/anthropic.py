@@ -9,35 +9,20 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime
 from tempfile import TemporaryFile
-from typing import Any
 
 import msgspec
 
 from contextecho.contexts import Request
-from contextecho.models.anthropic import AnthropicMessages
+from contextecho.models.anthropic import AnthropicMessages, read_error
 from contextecho.models.batches.desk import Desk, as_failure
 from contextecho.models.batches.port import Oddity, Result, Standing, unanswered
 from contextecho.models.endpoint import Exchange
-from contextecho.models.failures import read_failure
 from contextecho.models.model import Failed, Refusal
 from contextecho.models.providers import BatchTerms
 
 _AT = ("messages", "batches")
 _PAGE = 100
 _ITEM = b'{"custom_id":"%s","params":%s}'
-# The HTTP status that each error has in a call of its own: docs.claude.com/en/api/errors.
-_STATUS = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
 _NEVER = {"canceled": "was cancelled", "expired": "expired"}
 
 
@@ -71,10 +56,6 @@ class _Outcome(msgspec.Struct):
 class _Line(msgspec.Struct):
     custom_id: str
     result: _Outcome
-
-
-class _Error(msgspec.Struct):
-    error: dict[str, Any]
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -144,13 +125,9 @@ class AnthropicBatches:
                 return Result(told.custom_id, reply)
             if outcome.type in _NEVER:
                 return unanswered(told.custom_id, _NEVER[outcome.type])
-            return Result(told.custom_id, self._error(bytes(outcome.error)))
+            return Result(told.custom_id, read_error(bytes(outcome.error), self._desk.secrets))
         except (msgspec.MsgspecError, ValueError):
             return Oddity(f"a line of the results cannot be read: {self._desk.say(line[:80])}")
-
-    def _error(self, error: bytes) -> Failed | Refusal:
-        kind = msgspec.json.decode(error, type=_Error).error.get("type")
-        return read_failure(_STATUS.get(str(kind), 500), {}, error, self._desk.secrets)
 
 
 def _standing(batch: _Batch) -> Standing:

@@ -34,7 +34,7 @@ def open_file(path: Path, *, create: bool, migrate: Prepare, check_current: Prep
     where = str(path)
     try:
         file = _store_file(path)
-        there = file.exists()
+        there = file.exists() and file.stat().st_size > 0  # an empty file is no store yet
     except OSError as error:
         raise DataError(f"the store cannot be opened: {error.strerror}", where=where) from error
     if not there and not create:

@@ -50,8 +50,11 @@ def export_tables(store: Store, runs: Iterable[RunInfo], folder: Path, form: str
     for name, (columns, records) in tables.items():
         file = folder / f"{name}.{form}"
         half = file.with_name(f".{file.name}.part")
-        write(half, columns, (record for run in runs for record in records(run)))
-        half.replace(file)
+        try:
+            write(half, columns, (record for run in runs for record in records(run)))
+            half.replace(file)
+        finally:
+            half.unlink(missing_ok=True)  # on a full disk it takes the room that is needed
         written.append(file)
     return written
 

@@ -49,8 +49,9 @@ def test_an_older_summary_without_boundary_is_a_compaction(read) -> None:
     assert [turn.segment for turn in session.turns] == [0, 0, 1, 1]
 
 
-def test_a_file_that_begins_with_a_summary_continues_another(read) -> None:
-    session = read(user(SUMMARY), assistant("b"))
+@pytest.mark.parametrize("front", ["", "\n", "<system-reminder>be brief</system-reminder>\n"])
+def test_a_file_that_begins_with_a_summary_continues_another(read, front: str) -> None:
+    session = read(user(front + SUMMARY), assistant("b"))
     (event,) = session.compactions
     assert (event.kind, event.row_turn, event.summary) == ("continuation", 0, 0)
     assert session.full_compactions == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextecho.sessions import Kind, Session, Speaker
+from contextecho.sessions import Kind, PromptKind, Session, Speaker
 from contextecho.sessions.readers.claude_code.records import Record
 from contextecho.sessions.readers.claude_code.speakers import speak, words_in_result
 from sessions.claude_code_lines import assistant, call, line, queue, record, result, user
@@ -36,6 +36,7 @@ def human(session: Session) -> list[str]:
         "<cross-session-message>hi</cross-session-message>",
         "Operation stopped by hook: lint failed",
         "Stop hook feedback:\n- run the tests",
+        "PostToolUse:Edit hook feedback:\n- lint failed",
         "Base directory for this skill: /x",
         "Warmup",
         "<system-reminder>be brief</system-reminder>",
@@ -205,6 +206,15 @@ def test_a_tool_that_prints_a_rejection_is_no_human(read) -> None:
         user("go"), assistant(call()), user([result("log: the user said:\nhello from a file")])
     )
     assert human(session) == ["go"]
+
+
+@pytest.mark.parametrize("beside", ["User rejected tool use", "Error: refused"])
+def test_a_rejection_may_be_told_by_the_string_beside_it_alone(read, beside: str) -> None:
+    """Only failures have a bare string there (4.12): what a tool prints stands in an object."""
+    session = read(user("go"), assistant(call()), user([result(STOPPED)], toolUseResult=beside))
+    assert human(session) == ["go", "hello from a file"]
+    assert [turn.is_error for turn in session.turns if turn.kind is Kind.TOOL_RESULT] == [True]
+    assert session.prompt_kinds[PromptKind.FEEDBACK] == 1
 
 
 ANSWERED = (

@@ -78,6 +78,8 @@ class Assembly:
         self._calls: dict[str, tuple[str, str | None]] = {}  # id, tool; or `_ANSWERED`
         self._step = self._prompt = 0
         self._prompt_ids: dict[int, str | None] = {}  # by where the record begins
+        # Of the last prompt that has one, and how many messages of the queue came since.
+        self._prompt_uuid: tuple[str | None, int] = (None, 0)
 
     def add(self, entry: Entry) -> None:
         """Take in the next entry of the file."""
@@ -250,6 +252,7 @@ class Assembly:
         if is_prompt:
             self._prompt += 1
             self._prompt_ids[entry.offset] = entry.uuid
+            self._prompt_uuid = entry.uuid, 0
         ordinal = self._new_ordinal()
         for number in numbers:
             part = parts[number]
@@ -338,14 +341,17 @@ class Assembly:
     def _add_injected(self, here: Entry, said: Entry) -> None:
         """A human message given to the model in the middle of its work, typed earlier in `said`."""
         self._prompt += 1
+        if here.uuid:
+            self._prompt_uuid = here.uuid, 0
         self._prompt_ids[said.offset] = here.uuid or self._queued_id(said)
         self._append(here, said.parts[0], Span(said.offset, said.length), self._new_ordinal(), None)
         self._steer()
 
     def _queued_id(self, said: Entry) -> str | None:
         """What stands for the uuid of a message of the queue: when it was sent, after which."""
-        before = next(reversed(self._prompt_ids.values()), None)
-        return None if said.time is None or before is None else f"{before} {said.time}"
+        uuid, since = self._prompt_uuid
+        self._prompt_uuid = uuid, since + 1
+        return None if said.time is None or uuid is None else f"{uuid} {since} {said.time}"
 
     def _steer(self) -> None:
         """The last turn was given to the model before its own had ended."""

@@ -33,6 +33,7 @@ from contextecho.sessions.readers.claude_code.speakers import (
     ASKING,
     may_hold_words,
     speak,
+    was_refused,
     words_in_result,
 )
 
@@ -173,6 +174,7 @@ def _result(block: Block) -> tuple[Part, str]:
 
 def _words(record: Record, result: Part, text: str) -> list[Part]:
     """What the human said inside a tool's result, if anything."""
+    result.is_error = result.is_error or was_refused(record, text)
     words, is_certain = words_in_result(record, text, is_error=result.is_error)
     if not words:
         return []

@@ -43,7 +43,8 @@ _CLIENT_TEXT = re.compile(
           |task-notification|teammate-message|cross-session-message|user-prompt-submit-hook
           |command-name)\b
       | Operation\ stopped\ by\ hook
-      | (?:Stop|SubagentStop|PreToolUse|PostToolUse|UserPromptSubmit)\ hook\ (?:feedback|blocking)
+      | (?:Stop|SubagentStop|PreToolUse|PostToolUse|UserPromptSubmit)(?::\S+)?\ hook
+          \ (?:feedback|blocking)
       | Base\ directory\ for\ this\ skill:
       | Warmup\s*\Z
     )""",
@@ -78,9 +79,9 @@ def speak(record: Record, text: str) -> tuple[Speaker, str]:
     """
     by_human = _is_human(record)
     settled = by_human and record.origin is not None and record.origin.kind == "human"
-    if record.is_compact_summary or (text.startswith(CONTINUED) and not settled):
-        return Speaker.SUMMARISER, text
     words = strip_preamble(text)
+    if record.is_compact_summary or (words.startswith(CONTINUED) and not settled):
+        return Speaker.SUMMARISER, text
     if not words or not by_human:
         return Speaker.HARNESS, text
     if words.startswith("<command-message>"):
@@ -119,6 +120,14 @@ def may_hold_words(head: bytes) -> bool:
     Spares nearly all results the decoding. An escape may stand for any letter.
     """
     return head.startswith(_MARKS) or b"\\u" in head
+
+
+def was_refused(record: Record, result: str) -> bool:
+    """Whether the human refused this call, by the string beside it, where only failures have one.
+
+    The result itself mostly says that it failed; one that does not may be what a tool printed.
+    """
+    return result.startswith(_REJECTION) and bytes(record.tool_use_result).startswith(b'"')
 
 
 def words_in_result(record: Record, result: str, *, is_error: bool) -> tuple[str, bool]:

@@ -20,6 +20,7 @@ _TABLE: Final = re.compile(
 )
 _TIME: Final = re.compile(rb'"time"\s*:')
 """A key that every record of OpenCode has, and the first bytes of few other files."""
+_BLANK: Final = re.compile(r"\s*")
 _PLACES: Final = frozenset({"projectID", "directory"})
 
 
@@ -54,13 +55,29 @@ def _has_sessions(tables: set[bytes]) -> bool:
 
 
 def _of_document(text: str, starts: dict[str, int]) -> Shape | None:
-    """An export: the session's record under `info`, then its messages with their parts."""
-    if "info" not in starts or not text.startswith("{", starts["info"]):
+    """An export: the session's record under `info`, and its messages with their parts.
+
+    Where the messages come first, the record may lie behind what is looked at: then the first
+    message tells.
+    """
+    if "messages" not in starts or not text.startswith("[", starts["messages"]):
         return None
-    info = _values(text, _starts(text, starts["info"]))
+    info = _info(text, starts)
+    if not info:
+        first = _BLANK.match(text, starts["messages"] + 1)
+        message = _starts(text, first.end()) if first else {}
+        is_message = "parts" in message and _of_record(_info(text, message)) is Shape.MESSAGE
+        return Shape.EXPORT if is_message else None
     is_session = isinstance(info.get("id"), str) and not info.keys().isdisjoint(_PLACES)
-    has_messages = "messages" in starts and text.startswith("[", starts["messages"])
-    return Shape.EXPORT if is_session and has_messages else None
+    return Shape.EXPORT if is_session else None
+
+
+def _info(text: str, starts: dict[str, int]) -> dict[str, Any]:
+    """What stands under `info` of an object whose values begin at `starts`."""
+    begin = starts.get("info")
+    if begin is None or not text.startswith("{", begin):
+        return {}
+    return _values(text, _starts(text, begin))
 
 
 def _of_record(record: dict[str, Any]) -> Shape | None:

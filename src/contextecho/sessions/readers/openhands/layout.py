@@ -7,6 +7,7 @@ line where ids repeat. Old histories hold pairs, an action and its observation.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -165,7 +166,7 @@ def _holds_event(value: Any) -> bool:
 
 def _instance_in(line: bytes) -> _Instance | None:
     try:
-        found = _decode_instance(line)
+        found = _decode_instance(line.removeprefix(BOM_UTF8))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return found if bytes(found.history).strip(b"[] \t\r\n{") else None
