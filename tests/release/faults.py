@@ -204,6 +204,9 @@ FAULTS = {
     "a file nobody knows": Fault(
         Flag.UNKNOWN_FILE, f"{PANEL}/notes.txt", "", data(f"{PANEL}/notes.txt", b"?")
     ),
+    "a file beside the experiments": Fault(
+        Flag.UNKNOWN_FILE, ".DS_Store", "", data(".DS_Store", b"?")
+    ),
     "an arm nobody knows": Fault(
         Flag.UNKNOWN_FILE, f"{KIMI_LATE}/lorem/C01.json", "",
         data(f"{KIMI_LATE}/lorem/C01.json", b"{}"),

@@ -237,7 +237,7 @@ def test_both_trees_of_the_validations_are_read(tmp_path: Path):
     assert {cell.session for cell in read.cells} == {"label-s", "label-e"}
 
 
-def test_the_other_vocabulary_is_read(sound: Path, tmp_path: Path):
+def test_the_other_vocabulary_is_read(tmp_path: Path):
     file = "negative_controls/gpt-5/P5_pre_C6/filler/N01.json"
     place = tmp_path / "results" / file
     place.parent.mkdir(parents=True)
@@ -245,7 +245,29 @@ def test_the_other_vocabulary_is_read(sound: Path, tmp_path: Path):
     theirs |= {"response_text": "abc", "len_chars": 3, "label": "mostly_assistant"}
     place.write_text(json.dumps(theirs))
     (cell,) = read_release(tmp_path).cells
-    assert (cell.length, cell.verdicts[0].value) == (3, 2.0)
+    assert (cell.length, cell.model, cell.verdicts[0].value) == (3, "openai/gpt-5", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "same"),
+    [
+        ("claude-sonnet-4-5", "claude-sonnet-4-5", True),
+        ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", True),
+        ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5", True),
+        ("moonshotai-Kimi-K2-6", "moonshotai/kimi-k2.6", True),
+        ("moonshotai-Kimi-K2-6", "kimi-k2.6", True),
+        ("gpt-5", "gpt-5-mini", False),
+        ("gpt-5-mini", "gpt-5", False),
+    ],
+)
+def test_a_target_may_have_its_provider_or_a_date_in_its_name(
+    folder: str, name: str, same: bool, tmp_path: Path
+):
+    file = tmp_path / "results" / "negative_controls" / folder / "P5_pre_C6" / "filler" / "N01.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"response_text": "56", "score": 3, "target": name}))
+    read = read_release(tmp_path)
+    assert [finding.flag for finding in read.findings] == ([] if same else ["path-mismatch"])
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path):

@@ -21,9 +21,7 @@ Count = int | None | UnsetType
 Number = float | None | UnsetType
 
 TWINS = {
-    "target_model_id": "target",
-    "paraphrase_idx": "paraphrase",
-    "prompt_text": "probe_text",
+    "target_model_id": "model_id",
     "judge_score": "score",
     "compliance_pass": "compliance",
     "len_chars": "response_len",
@@ -69,14 +67,14 @@ class CellFile(msgspec.Struct, gc=False):
     compliance: Score = UNSET
     # The other vocabulary.
     target_model_id: Text = UNSET
-    paraphrase_idx: Count = UNSET
-    prompt_text: Text = UNSET
     judge_score: Score = UNSET
     compliance_pass: Score = UNSET
     len_chars: Count = UNSET
     # Known, and not kept: they stand in the path, or are texts of the protocol.
     probe_category: Any = UNSET
-    probe_text: Text = UNSET
+    probe_text: Any = UNSET
+    prompt_text: Any = UNSET
+    paraphrase_idx: Any = UNSET
     cell_id: Any = UNSET
     battery: Any = UNSET
     via: Any = UNSET

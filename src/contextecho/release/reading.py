@@ -23,6 +23,7 @@ from contextecho.store import Finding, ImportedCell, ImportedVerdict
 MOST_BYTES = 8 << 20
 """A reply is thousands of characters; what is larger is not a cell."""
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
+_DATE = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d$")
 RULE = "compliance/rule"
 REGISTER, COMPLIANCE = "register", "compliance"
 
@@ -72,7 +73,7 @@ def _stray(layout: Layout, path: str, below: str) -> Iterator[Finding]:
         return
     if layout.is_legacy(below):
         yield _finding(Flag.LEGACY, path, "")
-    elif layout.is_known_folder(below):
+    elif "/" not in below or layout.is_known_folder(below):
         yield _finding(Flag.UNKNOWN_FILE, path, "")
     else:
         yield _finding(Flag.UNKNOWN_FOLDER, path, below.partition("/")[0])
@@ -104,7 +105,7 @@ class _CellReader:
         self.flags: list[tuple[Flag, str]] = []
         strange = KEY_DECODER.decode(data).keys() - KEYS
         if strange:
-            self.flags.append((Flag.UNKNOWN_KEY, ", ".join(sorted(strange))))
+            self._flag(Flag.UNKNOWN_KEY, ", ".join(sorted(strange)))
         in_path = self._file.session is UNSET or "session" not in place.place.of
         self._session = place.get("session") if in_path else said(self._file.session)
         self.flags += [(Flag.TWO_VOCABULARIES, what) for what in self._file.merge()]
@@ -152,20 +153,20 @@ class _CellReader:
             return said(self._file.turn)
         turn = session.positions.get(position)
         if turn is None:
-            self.flags.append((Flag.UNKNOWN_POSITION, position))
+            self._flag(Flag.UNKNOWN_POSITION, position)
         elif turn > session.turns:
-            self.flags.append((Flag.BEYOND_END, f"turn {turn} of {session.turns}"))
+            self._flag(Flag.BEYOND_END, f"turn {turn} of {session.turns}")
         return turn
 
     def _look_at_path(self) -> None:
         place, file = self._place, self._file
         if place.place.dual:
-            self.flags.append((Flag.DUAL_MEANING, place.place.dual))
+            self._flag(Flag.DUAL_MEANING, place.place.dual)
         if place.arm_as_written in self._layout.arm_aliases:
-            self.flags.append((Flag.ARM_ALIAS, f"{place.arm_as_written} is {place.get('arm')}"))
+            self._flag(Flag.ARM_ALIAS, f"{place.arm_as_written} is {place.get('arm')}")
         arm = said(file.arm) if place.arm_as_written else None
         pairs = (
-            ("target", _name(said(file.target)), _name(place.get("target"))),
+            ("target", _target_of(said(file.target), place.get("target")), place.get("target")),
             ("position", said(file.position), place.get("position")),
             ("arm", self._layout.arms.get(arm or "", arm), place.get("arm")),
             ("stimulus", said(file.probe_id), place.get("stimulus")),
@@ -177,7 +178,7 @@ class _CellReader:
         )
         for what, its, of_path in pairs:
             if its is not None and of_path is not None and its != of_path:
-                self.flags.append((Flag.PATH_MISMATCH, f"{what} {its!r}, by its path {of_path!r}"))
+                self._flag(Flag.PATH_MISMATCH, f"{what} {its!r}, by its path {of_path!r}")
 
     def _look_at_keys(self) -> None:
         file = self._file
@@ -185,81 +186,82 @@ class _CellReader:
             key for key in self._layout.kinds[self._place.place.kind] if getattr(file, key) is UNSET
         ]
         if missing:
-            self.flags.append((Flag.MISSING_KEY, ", ".join(missing)))
+            self._flag(Flag.MISSING_KEY, ", ".join(missing))
         text = said(file.response_text)
         length = said(file.response_len)
         if file.response_text is not UNSET and not (text or "").strip():
-            self.flags.append((Flag.EMPTY_REPLY, said(file.error) or ""))
+            self._flag(Flag.EMPTY_REPLY, said(file.error) or "")
         if text and length is not None and len(text) != length:
-            self.flags.append((Flag.LENGTH_MISMATCH, f"{len(text)}, said to be {length}"))
+            self._flag(Flag.LENGTH_MISMATCH, f"{len(text)}, said to be {length}")
         if said(file.judge_parse_error):
-            self.flags.append((Flag.JUDGE_FAILED, str(file.judge_parse_error)))
+            self._flag(Flag.JUDGE_FAILED, str(file.judge_parse_error))
 
     # What it scored
 
     def _verdicts(self) -> Iterator[ImportedVerdict]:
         file = self._file
+        void = next((flag for flag, _ in self.flags if flag.voids), None)
         named = said(file.judge)
-        judge = f"{REGISTER}/{named}" if named else REGISTER
-        yield from self._register(judge, file.score, said(file.label), said(file.reason))
-        sonnet, gpt5 = f"{REGISTER}/sonnet", f"{REGISTER}/gpt5"
-        yield from self._register(sonnet, file.sonnet_score, said(file.sonnet_label), None)
-        gpt5_label, gpt5_reason = said(file.gpt5_label), said(file.gpt5_reason)
-        yield from self._register(gpt5, file.gpt5_score, gpt5_label, gpt5_reason)
-        yield from self._compliance()
+        for scorer, given, label, reason in (
+            (f"{REGISTER}/{named}" if named else REGISTER, file.score, file.label, file.reason),
+            (f"{REGISTER}/sonnet", file.sonnet_score, file.sonnet_label, None),
+            (f"{REGISTER}/gpt5", file.gpt5_score, file.gpt5_label, file.gpt5_reason),
+        ):
+            if given is not UNSET:
+                yield self._register(scorer, given, said(label), said(reason), void)
+        yield from self._compliances(void)
 
     def _register(
-        self, scorer: str, given: Any, label: str | None, reason: str | None
-    ) -> Iterator[ImportedVerdict]:
-        if given is UNSET:
-            return
-        value = _whole(given, 0, 3)
+        self, scorer: str, given: Any, label: str | None, reason: str | None, void: Flag | None
+    ) -> ImportedVerdict:
+        value, wrong = _whole(given, 0, 3), None
         if value is None:
-            self.flags.append((Flag.INVALID_SCORE, f"{scorer} {_shown(given)}"))
+            wrong = self._flag(Flag.INVALID_SCORE, f"{scorer} {_shown(given)}")
         elif label and self._layout.labels.get(label) != value:
-            self.flags.append((Flag.LABEL_MISMATCH, f"{scorer} {_shown(given)} is {label!r}"))
-        invalid = self._void(scorer)
-        yield ImportedVerdict(
-            scorer=scorer,
-            value=None if invalid else value,
-            label=label or None,
-            reason=reason,
-            invalid=invalid,
-            given=_shown(given),
-        )
+            wrong = self._flag(Flag.LABEL_MISMATCH, f"{scorer} {_shown(given)} is {label!r}")
+        return _verdict(scorer, value, wrong or void, label=label, reason=reason, given=given)
 
-    def _void(self, scorer: str) -> str | None:
-        """Why a verdict has no value; flags that name another scorer are not for it."""
-        for flag, detail in self.flags:
-            of_one = flag in (Flag.INVALID_SCORE, Flag.LABEL_MISMATCH)
-            if flag.voids and not (of_one and detail.split(" ")[0] != scorer):
-                return flag.value
-        return None
-
-    def _compliance(self) -> Iterator[ImportedVerdict]:
-        """As the file says, and as the rule says of the text."""
+    def _compliances(self, void: Flag | None) -> Iterator[ImportedVerdict]:
+        """As the rule says of the text, and as the file says."""
         given, text = self._file.compliance, said(self._file.response_text)
-        ruled = published_compliance(self._place.get("stimulus") or "", text or "")
-        if ruled is not None and text is not None:
-            invalid = self._void(RULE)
-            yield ImportedVerdict(
-                scorer=RULE, value=None if invalid else float(ruled), invalid=invalid
-            )
+        ruled = None
+        if text is not None:
+            ruled = published_compliance(self._place.get("stimulus") or "", text)
+        if ruled is not None:
+            yield _verdict(RULE, float(ruled), void)
         if given is UNSET:
             return
-        value = _whole(float(given) if isinstance(given, bool) else given, 0, 1)
+        value, wrong = _whole(float(given) if isinstance(given, bool) else given, 0, 1), None
         if value is None:
-            self.flags.append((Flag.INVALID_SCORE, f"{COMPLIANCE} {_shown(given)}"))
-        invalid = self._void(COMPLIANCE)
-        if invalid is None and text is not None and ruled is not None and ruled != bool(value):
-            self.flags.append((Flag.COMPLIANCE_MISMATCH, f"{_shown(given)}, the rule {ruled:d}"))
-            invalid = Flag.COMPLIANCE_MISMATCH.value
-        yield ImportedVerdict(
-            scorer=COMPLIANCE,
-            value=None if invalid else value,
-            invalid=invalid,
-            given=_shown(given),
-        )
+            wrong = self._flag(Flag.INVALID_SCORE, f"{COMPLIANCE} {_shown(given)}")
+        elif void is None and ruled is not None and ruled != bool(value):
+            detail = f"{_shown(given)}, the rule {ruled:d}"
+            wrong = self._flag(Flag.COMPLIANCE_MISMATCH, detail)
+        yield _verdict(COMPLIANCE, value, wrong or void, given=given)
+
+    def _flag(self, flag: Flag, detail: str) -> Flag:
+        self.flags.append((flag, detail))
+        return flag
+
+
+def _verdict(
+    scorer: str,
+    value: float | None,
+    invalid: Flag | None,
+    *,
+    label: str | None = None,
+    reason: str | None = None,
+    given: Any = UNSET,
+) -> ImportedVerdict:
+    """Without a value where it is invalid."""
+    return ImportedVerdict(
+        scorer=scorer,
+        value=None if invalid else value,
+        label=label or None,
+        reason=reason,
+        invalid=None if invalid is None else invalid.value,
+        given=None if given is UNSET else _shown(given),
+    )
 
 
 def _whole(given: Any, low: int, high: int) -> float | None:
@@ -278,9 +280,15 @@ def _is_counted(position: str) -> bool:
     return re.fullmatch(r"P\d\d|cut(point)?-\d+", position) is not None
 
 
+def _target_of(said_target: str | None, folder: str | None) -> str | None:
+    """The folder's name where a file's target is the same model, with its provider or a date."""
+    if said_target is None or folder is None:
+        return said_target
+    one, other = _dashed(said_target), _dashed(folder)
+    same = one == other or one.endswith(f"-{other}") or other.endswith(f"-{one}")
+    return folder if same else said_target
+
+
 @lru_cache
-def _name(target: str | None) -> str | None:
-    """A model's name without its provider, as folders are named."""
-    if target is None:
-        return None
-    return _NOT_A_NAME.sub("-", target.lower().rpartition("/")[2])
+def _dashed(name: str) -> str:
+    return _DATE.sub("", _NOT_A_NAME.sub("-", name.lower()))
