@@ -21,7 +21,14 @@ from contextecho.release import (
     read_release,
     summarise,
 )
-from contextecho.store import check_store, merge, open_store, release_findings
+from contextecho.store import (
+    Verdict,
+    check_store,
+    export_tree,
+    merge,
+    open_store,
+    release_findings,
+)
 from release.planted import (
     ANTHROPIC,
     AUDIT,
@@ -35,6 +42,8 @@ from release.planted import (
     TURNS,
 )
 from release.writing import CODING, FILES, write_tree
+from store.kept import VERSIONS, answer, ask
+from store.plans import make_plan
 
 SMALL = [*ANTHROPIC, KIMI, "nvidia-nemotron-3-super-120b-a12b", "gpt-5"]
 
@@ -246,6 +255,28 @@ def test_the_other_vocabulary_is_read(tmp_path: Path):
     place.write_text(json.dumps(theirs))
     (cell,) = read_release(tmp_path).cells
     assert (cell.length, cell.model, cell.verdicts[0].value) == (3, "openai/gpt-5", 2.0)
+
+
+def test_a_tree_of_our_own_comes_back_with_its_protocol_and_judge(tmp_path: Path):
+    plan = make_plan(replicates=2, probes=2)
+    with open_store(tmp_path / "kept") as store:
+        run = store.begin_run(plan, "s", VERSIONS)
+        for number, cell in enumerate(plan.cells):
+            key = ask(store, run, plan.request(cell), answer("x" * (1 + number)))
+            scored = {"scorer": "register/j", "scorer_version": "1", "value": float(number % 4)}
+            store.put_verdict(Verdict(reply_key=key, **scored))
+        export_tree(store, run, tmp_path / "tree")
+    tree = read_release(tmp_path / "tree")
+    assert tree.protocol == plan.protocol.id == "strict"
+    assert {f.flag for f in tree.findings} == {Flag.SAME_PREFIX}  # each reply is of 100 tokens
+    cells = cells_of_tree(tree)
+    assert set(cells.by_scorer) == {"register/j"}
+    whole = cells.by_scorer["register/j"].value
+    assert [whole[list(cells.length).index(n + 1)] for n in range(len(plan.cells))] == [
+        n % 4 for n in range(len(plan.cells))
+    ]
+    assert Counter(cells.replicate) == {0: len(plan.cells) / 2, 1: len(plan.cells) / 2}
+    assert set(cells.session.names) == {plan.session}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from contextecho.release.twins import voided
 from contextecho.release.walking import Found
 from contextecho.store import Finding
 
+PUBLISHED = "published"
 _NAME = "MANIFEST.json"
 
 
@@ -25,28 +26,54 @@ class _Entry(msgspec.Struct):
     judge_parse_error: str | bool | None = None
 
 
-class _Manifest(msgspec.Struct):
-    cells: list[_Entry]
+class _Listing(msgspec.Struct):
+    cells: list[_Entry] = []
+    protocol: str | None = None  # named by those that this program wrote
 
 
-def read_manifests(found: Sequence[Found], read: Sequence[FileRead]) -> list[FileRead]:
+class Manifest(msgspec.Struct, frozen=True):
+    """The list of one root."""
+
+    found: Found
+    listing: _Listing
+    problem: str | None = None  # why it could not be read
+
+
+def load_manifests(found: Sequence[Found]) -> list[Manifest]:
+    """Those of all roots. Raises nothing: one that cannot be read says why."""
+    return [_load(file) for file in found if file.below == _NAME]
+
+
+def _load(file: Found) -> Manifest:
+    try:
+        return Manifest(file, msgspec.json.decode(Path(file.file).read_bytes(), type=_Listing))
+    except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
+        return Manifest(file, _Listing(), str(error))
+
+
+def protocol_of(manifests: Sequence[Manifest]) -> str:
+    """By which the cells were collected: all of the release by the published one."""
+    named = {manifest.listing.protocol or PUBLISHED for manifest in manifests}
+    return "+".join(sorted(named or {PUBLISHED}))
+
+
+def heed_manifests(
+    manifests: Sequence[Manifest], found: Sequence[Found], read: Sequence[FileRead]
+) -> list[FileRead]:
     """The files as they are after what the manifests of their roots say of them."""
     files = {file.path: its for file, its in zip(found, read, strict=True)}
-    for file in [file for file in found if file.below == _NAME]:
-        try:
-            manifest = msgspec.json.decode(Path(file.file).read_bytes(), type=_Manifest)
-        except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
-            unread = Finding(flag=Flag.UNREADABLE.value, path=file.path, detail=str(error))
-            files[file.path] = _with(files[file.path], [unread])
-            continue
-        missing = []
-        for entry in manifest.cells:
-            path = next((path for path in _ways(file, entry.path) if path in files), None)
+    for manifest in manifests:
+        own = manifest.found.path
+        says = []
+        if manifest.problem is not None:
+            says.append(Finding(flag=Flag.UNREADABLE.value, path=own, detail=manifest.problem))
+        for entry in manifest.listing.cells:
+            path = next((path for path in _ways(manifest.found, entry.path) if path in files), None)
             if path is None:
-                missing.append(Finding(flag=Flag.MISSING_FILE.value, path=entry.path, detail=""))
+                says.append(Finding(flag=Flag.MISSING_FILE.value, path=entry.path, detail=""))
             elif entry.judge_parse_error:
                 files[path] = voided(files[path], Flag.JUDGE_FAILED, str(entry.judge_parse_error))
-        files[file.path] = _with(files[file.path], missing)
+        files[own] = _with(files[own], says)
     return list(files.values())
 
 

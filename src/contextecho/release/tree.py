@@ -12,15 +12,12 @@ from contextecho import __version__
 from contextecho.processes import spread
 from contextecho.release.flags import Flag
 from contextecho.release.layout import load_layout
-from contextecho.release.manifest import read_manifests
+from contextecho.release.manifest import heed_manifests, load_manifests, protocol_of
 from contextecho.release.reading import FileRead, read_file
 from contextecho.release.selfjudging import self_judged
 from contextecho.release.twins import same_prefixes, two_versions
 from contextecho.release.walking import Found, find_files
 from contextecho.store import Finding, ImportedCell, Release, Store, keep_release
-
-PROTOCOL = "published"
-"""By which all of the release was collected."""
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +25,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     place: str
+    protocol: str  # by which it was collected
     files: int
     copies: int  # of these: files that another root holds as well, the same; read once
     cells: tuple[ImportedCell, ...]  # by path
@@ -46,13 +44,15 @@ def read_release(folder: Path | str, *, processes: int | None = 1) -> Tree:
     read = spread(read_file, found, [0] * len(found), processes=processes, load=load_layout)
     found_once, read_once = _without_copies(found, read)
     read_once = two_versions(found_once, read_once)
-    read_once = read_manifests(found_once, read_once)
+    manifests = load_manifests(found_once)
+    read_once = heed_manifests(manifests, found_once, read_once)
     cells = [cell for file in read_once for cell in file.cells]
     findings = [finding for file in read_once for finding in file.findings]
     findings += [*same_prefixes(cells), *self_judged(cells, layout)]
     return Tree(
         id=_id_of(read),
         place=str(folder),
+        protocol=protocol_of(manifests),
         files=len(read),
         copies=len(read) - len(read_once),
         cells=tuple(cells),
@@ -68,7 +68,7 @@ def import_release(store: Store, tree: Tree) -> tuple[Release, bool]:
         tree.cells,
         tree.findings,
         place=tree.place,
-        protocol=PROTOCOL,
+        protocol=tree.protocol,
         files=tree.files,
         versions={"contextecho": __version__, "layout": load_layout().version},
     )
