@@ -34,7 +34,7 @@ class CellFile(msgspec.Struct, gc=False):
 
     # What cell it is; most of it stands in the path as well.
     target: Text = UNSET
-    position: Text = UNSET
+    position: str | int | UnsetType | None = UNSET  # of some it is a number of rows
     arm: Text = UNSET
     session: Text = UNSET
     probe_id: Text = UNSET

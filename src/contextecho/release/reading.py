@@ -165,9 +165,10 @@ class _CellReader:
         if place.arm_as_written in self._layout.arm_aliases:
             self._flag(Flag.ARM_ALIAS, f"{place.arm_as_written} is {place.get('arm')}")
         arm = said(file.arm) if place.arm_as_written else None
+        position = said(file.position)
         pairs = (
             ("target", _target_of(said(file.target), place.get("target")), place.get("target")),
-            ("position", said(file.position), place.get("position")),
+            ("position", position if isinstance(position, str) else None, place.get("position")),
             ("arm", self._layout.arms.get(arm or "", arm), place.get("arm")),
             ("stimulus", said(file.probe_id), place.get("stimulus")),
             ("stimulus", (said(file.stressor) or "")[:2] or None, place.get("stimulus")),
