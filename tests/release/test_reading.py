@@ -137,6 +137,31 @@ def test_what_a_path_and_a_file_say_is_in_the_columns(cells: Cells, tree: Tree):
     assert set(cells.turn[cells.where(position="P5_late_peak")]) == {6900.0}
 
 
+def test_some_rows_of_the_columns_are_columns_again(cells: Cells, tree: Tree):
+    chosen = cells.where(experiment="anchor_size_sweep", condition=["small", "large"])
+    some = cells.take(chosen)
+    wanted = [c for c in tree.cells if c.experiment == "anchor_size_sweep"]
+    wanted = [c for c in wanted if c.condition in ("small", "large")]
+    assert len(some) == len(wanted) == 2 * 6 * 5
+    assert [some.target[n] for n in range(len(some))] == [c.target for c in wanted]
+    assert list(some.score) == [c.verdicts[0].value for c in wanted]
+    assert [some.label[n] for n in range(len(some))] == [c.verdicts[0].label for c in wanted]
+    assert some.texts == tuple(c.text for c in wanted)
+    assert list(some.has(Flag.SELF_JUDGED)) == [c.target == "claude-sonnet-4-6" for c in wanted]
+    assert len(some.take(np.array([0, 5]))) == 2
+
+
+def test_what_no_cell_has_is_nan_and_no_word(cells: Cells):
+    few = cells.take(cells.where(experiment="crossjudge_audit"))
+    assert np.isnan(few.score).all()
+    assert np.isnan(few.length).all()
+    assert {few.provider[n] for n in range(len(few))} == {None}
+    bare = cells_of_tree(
+        Tree(id="", place="", protocol="", files=0, copies=0, cells=(), findings=())
+    )
+    assert (len(bare), len(bare.score), len(bare.label)) == (0, 0, 0)
+
+
 def test_arms_are_in_our_words_and_paths_keep_the_others(tree: Tree):
     arms = {cell.path.rpartition("/")[2]: cell.arm for cell in tree.cells}
     assert (arms["claude.json"], arms["filler.json"], arms["claude_anchor.json"]) == (

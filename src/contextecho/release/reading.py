@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from contextecho.release.cellfile import CELL_DECODER, KEY_DECODER, KEYS, CellFile, said
+from contextecho.release.cellfile import CELL_DECODER, KEY_DECODER, KEYS, TWINS, CellFile, said
 from contextecho.release.continuations import read_continuation
 from contextecho.release.contracts import published_compliance
 from contextecho.release.flags import Flag
@@ -103,12 +103,13 @@ class _CellReader:
         self._place = place
         self._file: CellFile = CELL_DECODER.decode(data)
         self.flags: list[tuple[Flag, str]] = []
-        strange = KEY_DECODER.decode(data).keys() - KEYS
-        if strange:
+        keys = KEY_DECODER.decode(data).keys()
+        if strange := keys - KEYS:
             self._flag(Flag.UNKNOWN_KEY, ", ".join(sorted(strange)))
         in_path = self._file.session is UNSET or "session" not in place.place.of
         self._session = place.get("session") if in_path else said(self._file.session)
-        self.flags += [(Flag.TWO_VOCABULARIES, what) for what in self._file.merge()]
+        if keys & TWINS.keys():
+            self.flags += [(Flag.TWO_VOCABULARIES, what) for what in self._file.merge()]
 
     def cell(self, path: str, sha256: str) -> ImportedCell:
         """The cell, with all that is wrong with it in `flags`."""
