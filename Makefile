@@ -36,12 +36,12 @@ demo: $(VENV)/.demo ## install and run the main job for real, on this machine
 	$(RUN) demo
 
 test: $(VENV)/.dev ## install and run the quick tests (minutes)
-	$(BIN)/pytest -n 2 -m "not slow and not local and not browser"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not local and not browser"
 
 test-all: $(VENV)/.dev ## all tests, with the slow ones, the embedded model and the browser
 	$(RUN) local install
 	$(BIN)/pytest -n 2 -m "not cluster"
-	$(BIN)/pytest -n 0 -m cluster tests/e2e
+	$(BIN)/pytest -x -n 0 -m cluster tests/e2e/test_spread.py
 
 check: $(VENV)/.dev ## format, lint, types, and the contract of the rooms
 	$(BIN)/ruff format --check .

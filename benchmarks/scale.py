@@ -59,9 +59,8 @@ def main() -> int:
     with (
         _server(options.latency) as url,
         closing(PostgresServer(found)) as postgres,
-        closing(Cluster(OPENAI_API_KEY="sk-none")) as cluster,
+        closing(Cluster(node={}, OPENAI_API_KEY="sk-none")) as cluster,
     ):
-        cluster.add_node()
         os.environ |= cluster.environment
         alone = _collect(options.cells, url, postgres.url(), None)
         spread = _collect(options.cells, url, postgres.url(), cluster)

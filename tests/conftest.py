@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
+import re
 import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -25,6 +28,12 @@ settings.load_profile("any machine")
 # Each Python that a test starts would else compile the program anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: the garbage collector need not look at them again."""
+    gc.freeze()
+
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -32,6 +41,21 @@ def _shared_folder() -> Path | None:
     named = os.environ.get("CONTEXTECHO_SHARED")
     folder = Path(named) if named else REPOSITORY.parent / "shared"
     return folder if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def numbers() -> Iterator[int]:
+    """Numbers that no other folder of this run has."""
+    return itertools.count(1)
+
+
+@pytest.fixture
+def tmp_path(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, numbers: Iterator[int]
+) -> Path:
+    """As pytest's own, which looks for a free number among the folders of all tests before."""
+    name = re.sub(r"\W", "_", request.node.name)[:24]
+    return tmp_path_factory.mktemp(f"{name}-{next(numbers)}", numbered=False)
 
 
 @pytest.fixture

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 PATIENCE = 300.0  # seconds after which a test is stuck; on any machine, a fault
 
 
-def wait_until(true: Callable[[], bool], process: subprocess.Popen[Any] | None = None) -> None:
+class Running(Protocol):
+    """A process that may have ended."""
+
+    def poll(self) -> int | None: ...
+
+
+def wait_until(true: Callable[[], bool], process: Running | None = None) -> None:
     """Wait until it is true; a process that brings it about must not end before."""
     ends_at = time.monotonic() + PATIENCE
     while not true():

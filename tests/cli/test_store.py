@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from commandline import run_command
 from contextecho.cli.main import app, main
 from contextecho.contexts import Context
 from contextecho.store import open_store
@@ -84,13 +83,9 @@ def test_no_password_is_shown_whatever_goes_wrong(tmp_path: Path):
     secret = "correct-horse-battery"
     for address in (f"postgresql://u:{secret}@h/db", f"postgresql://u@h/db?password={secret}"):
         for words in (("store", "info"), ("report",), ("doctor",), ("store", "merge", "x")):
-            done = subprocess.run(
-                [sys.executable, "-m", "contextecho", *words],
-                env={**os.environ, "CONTEXTECHO_STORE": address},
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                check=False,
+            done = run_command(
+                *words, env={**os.environ, "CONTEXTECHO_STORE": address}, cwd=tmp_path
             )
-            assert secret not in done.stdout + done.stderr
-            assert "can be read in the list of processes" in done.stdout + done.stderr
+            shown = (done.stdout + done.stderr).decode()
+            assert secret not in shown
+            assert "can be read in the list of processes" in shown

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 from rs_bpe.bpe import openai
 
+from contextecho.contexts import EstimateCounter
+from contextecho.contexts.tokens import CountedOnce
 from contextecho.errors import SessionError
 from contextecho.sessions import Session, read_session
+
+COUNTER = CountedOnce(EstimateCounter())
+"""The estimate, which meets the same long texts in test after test."""
 
 
 class O200k:

@@ -9,7 +9,6 @@ import pytest
 from contextecho.contexts import (
     Arm,
     Context,
-    EstimateCounter,
     Placement,
     Rendering,
     Snapshot,
@@ -26,11 +25,10 @@ from contextecho.contexts.tokens import message_tokens
 from contextecho.contexts.wording import wording
 from contextecho.errors import UsageError
 from contextecho.sessions import Session
-from contexts.conftest import O200k
+from contexts.conftest import COUNTER, O200k
 from contexts.made_up import called, result, said, session, user
 from contexts.validity import assert_valid
 
-COUNTER = EstimateCounter()
 STRICT = load_protocol("strict")
 PUBLISHED = load_protocol("published")
 

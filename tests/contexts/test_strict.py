@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from contextecho.contexts import (
     Context,
-    EstimateCounter,
     Rendering,
     Snapshot,
     context_tokens,
@@ -29,10 +28,10 @@ from contextecho.sessions import (
     Speaker,
     read_session,
 )
+from contexts.conftest import COUNTER
 from contexts.made_up import Row, called, result, said, session, summary, thought, user
 from contexts.validity import assert_valid
 
-COUNTER = EstimateCounter()
 STRICT = load_protocol("strict")
 
 

@@ -6,12 +6,13 @@ import os
 import pty
 import subprocess
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from commandline import FRESH, run_command, run_fresh
+from commandline import FRESH, MAIN, Copy, run_command, run_fresh, start_copy
 from waiting import PATIENCE
 
 
@@ -43,13 +44,16 @@ class Done(NamedTuple):
 class Terminal:
     """Runs `contextecho` in `folder`, which is also its HOME."""
 
-    def __init__(self, folder: Path, *, fresh: bool = False, **variables: str) -> None:
+    def __init__(
+        self, folder: Path, *, fresh: bool = False, hooks: Path | None = None, **variables: str
+    ) -> None:
         """`variables` are added to an environment that holds nothing of the tester's.
 
         `fresh`: each command is a Python of its own, which loads the program.
+        `hooks`: a folder whose `sitecustomize` ran before the program was loaded.
         """
         self.folder = folder
-        self._fresh = fresh
+        self._run = run_fresh if fresh else partial(run_command, hooks=hooks)
         self.environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
@@ -60,8 +64,7 @@ class Terminal:
 
     def run(self, *words: object, timeout: float = PATIENCE) -> Done:
         """Run a command to its end; nothing of it may be a traceback."""
-        run = run_fresh if self._fresh else run_command
-        done = run(*words, cwd=self.folder, env=self.environment, timeout=timeout)
+        done = self._run(*words, cwd=self.folder, env=self.environment, timeout=timeout)
         found = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
         assert "Traceback" not in found.err, found.err
         return found
@@ -69,25 +72,24 @@ class Terminal:
     def type(self, *words: object, answer: str) -> Done:
         """Run a command on a real terminal, and answer what it asks; `out` is all that it shows."""
         ours, its = pty.openpty()
-        with subprocess.Popen(
-            [*FRESH, *map(str, words)],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=its,
-            stdout=its,
-            stderr=its,
-        ) as process:
-            os.close(its)
-            os.write(ours, f"{answer}\n".encode())
-            shown = b""
-            with suppress(OSError):  # how a terminal tells that nobody writes to it any more
-                while piece := os.read(ours, 4096):
-                    shown += piece
+        process = start_copy(MAIN, *words, files=[its] * 3, cwd=self.folder, env=self.environment)
+        os.close(its)
+        os.write(ours, f"{answer}\n".encode())
+        shown = b""
+        with suppress(OSError):  # how a terminal tells that nobody writes to it any more
+            while piece := os.read(ours, 4096):
+                shown += piece
         os.close(ours)
-        return Done(process.returncode, shown.decode(), "")
+        return Done(process.wait(), shown.decode(), "")
 
-    def start(self, *words: object) -> subprocess.Popen[bytes]:
-        """Begin a command and leave it running."""
+    def start(self, *words: object) -> Copy:
+        """Begin a command and leave it running; nobody hears what it says."""
+        with Path(os.devnull).open("r+") as nothing:
+            files = [nothing.fileno()] * 3
+            return start_copy(MAIN, *words, files=files, cwd=self.folder, env=self.environment)
+
+    def start_fresh(self, *words: object) -> subprocess.Popen[bytes]:
+        """Begin it in a Python of its own, which can be interrupted."""
         return subprocess.Popen(
             [*FRESH, *map(str, words)],
             cwd=self.folder,

@@ -79,7 +79,7 @@ def test_an_interrupted_wait_leaves_the_batch_and_goes_on(
 ) -> None:
     with listening(BatchingProvider(text=by_request, looks=10_000)) as provider:
         command = tuple(word for word in words(provider, chat, "--batch") if word != "--quiet")
-        process = terminal.start(*command)
+        process = terminal.start_fresh(*command)
         wait_until(lambda: any(b.looks < 10_000 for b in provider.batches.values()), process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)

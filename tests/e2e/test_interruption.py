@@ -44,9 +44,8 @@ def test_after_kill_9_nothing_stored_is_lost_or_asked_again(terminal: Terminal, 
             process = terminal.start(*words)
             wait_until(lambda wanted=answers: provider.answered == wanted, process)
             process.kill()
-            process.communicate()
+            assert process.wait() == -signal.SIGKILL
             wait_until(lambda: provider.in_flight == 0)
-            assert process.returncode == -signal.SIGKILL
             found = settled_texts(terminal.folder)
             assert set(stored) <= set(found)
             arrived = asked(provider) - before
@@ -78,7 +77,7 @@ def test_an_interrupted_probe_leaves_with_130_and_continues(
     with serving(text=own_text) as provider:
         words = ("probe", chat, "--target", "openai/x", "--base-url", provider.url, *WORDS)
         provider.most_answers = 20
-        process = terminal.start(*words)
+        process = terminal.start_fresh(*words)
         wait_until(lambda: provider.answered == 20, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
@@ -110,6 +109,5 @@ def test_two_processes_never_pay_for_one_run_twice(terminal: Terminal, chat: str
         (line,) = second.errors
         assert "another process is collecting run" in line
         provider.most_answers = REQUESTS
-        process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0
+        assert process.wait() == 0
         assert max(asked(provider).values()) == 1

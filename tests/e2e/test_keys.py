@@ -91,7 +91,7 @@ def test_a_key_from_a_file_is_not_in_the_process_list_nor_in_any_environment(
     terminal = keyed(tmp_path, ".env")
     with serving(text="Yes.", latency=0.2) as provider:
         words = ("--target", "openai/x", "--base-url", provider.url, *SHORT)
-        process = terminal.start("probe", chat, *words, "--quiet")
+        process = terminal.start_fresh("probe", chat, *words, "--quiet")
         try:
             wait_for_calls(provider)
             seen = dict(processes())

@@ -6,6 +6,7 @@ that is started; it is in place before the program is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,31 +16,38 @@ from e2e.terminal import Terminal
 from servers.serving import serving
 
 HOOK = """
-import sys
+import os, sys
 
 def watch(event, arguments):
     if event.startswith(("socket.", "subprocess.", "os.exec", "os.posix_spawn", "os.system")):
-        if event == "socket.__new__" and arguments[1] == 1:
-            return  # a Unix pair: how an event loop wakes itself
+        if event == "socket.__new__" and arguments[1] in (1, -1):
+            return  # a Unix pair, how an event loop wakes itself; or one that was handed over
         address = arguments[1] if event in ("socket.connect", "socket.bind") else ""
-        with open({log!r}, "a") as log:
+        with open(os.environ["WATCHED"], "a") as log:
             print(event, address, file=log)
 
 sys.addaudithook(watch)
 """
 
 
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the hook; while the program is loaded it must see nothing."""
+    folder = tmp_path_factory.mktemp("hook")
+    (folder / "sitecustomize.py").write_text(HOOK)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("WATCHED", str(folder / "loading"))
+        yield folder
+    assert not (folder / "loading").exists()
+
+
 @pytest.fixture
-def watched(tmp_path: Path) -> Terminal:
+def watched(tmp_path: Path, hooks: Path) -> Terminal:
     """A terminal whose commands are watched."""
-    (tmp_path / "hook").mkdir()
-    log = str(tmp_path / "log")
-    (tmp_path / "hook" / "sitecustomize.py").write_text(HOOK.format(log=log))
     write_chat(tmp_path / "chat.jsonl")
     # A proxy that the environment names is not the host that the user named.
-    proxy = "http://127.0.0.1:1/"
-    hook = str(tmp_path / "hook")
-    return Terminal(tmp_path, fresh=True, PYTHONPATH=hook, HTTP_PROXY=proxy, http_proxy=proxy)
+    proxies = dict.fromkeys(("HTTP_PROXY", "http_proxy"), "http://127.0.0.1:1/")
+    return Terminal(tmp_path, hooks=hooks, WATCHED=str(tmp_path / "log"), **proxies)
 
 
 def seen(terminal: Terminal) -> list[str]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
-import time
 
-from commandline import FRESH
 from e2e.refusing import SHORT, SIMULATED, refused
 from e2e.terminal import Terminal
 from e2e.test_replay import PROBE
 from servers.postgres import PostgresServer
 from store.raw import count, query
+from waiting import wait_until
 
 
 def test_probe_and_report_say_the_same(terminal: Terminal, postgres: PostgresServer) -> None:
@@ -37,22 +34,11 @@ def test_a_killed_run_goes_on_where_it_was(
 ) -> None:
     url = postgres.url()
     words = ("probe", chat, "--target=simulated", "--positions=even:4", "-q", f"--store={url}")
-    process = subprocess.Popen(
-        [*FRESH, *words],
-        cwd=terminal.folder,
-        env=terminal.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    ends_at = time.monotonic() + 100
-    while time.monotonic() < ends_at and process.poll() is None:
-        if query(url, "SELECT to_regclass('reply') IS NOT NULL") == [(True,)] and count(
-            url, "reply"
-        ):
-            break
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=30)
+    process = terminal.start(*words)
+    there = "SELECT to_regclass('reply') IS NOT NULL"
+    wait_until(lambda: query(url, there) == [(True,)] and bool(count(url, "reply")), process)
+    process.kill()
+    process.wait()
     kept = count(url, "reply")
     assert kept
     done = terminal.run(*words)

@@ -1,11 +1,14 @@
 """A run spread over two nodes of a Ray cluster is the run of one process, reply for reply.
 
-The one thing to know: starting Ray takes longer than all the rest, so one cluster serves all
-these tests; a test that kills a node adds its own.
+The one thing to know: starting Ray takes longer than all the rest, so one cluster of two nodes
+serves all these tests. The last one kills a node.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -42,18 +45,27 @@ TWICE = "SELECT key FROM attempt WHERE ended_at > '' GROUP BY key HAVING count(*
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A head that works too; nodes are added by those who need one more."""
-    started = Cluster(OPENAI_API_KEY=SECRET)
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the node that is not the head looks for the program first."""
+    return tmp_path_factory.mktemp("other")
+
+
+@pytest.fixture(scope="module")
+def cluster(other: Path) -> Iterator[Cluster]:
+    """A head and a node that may be given another program."""
+    path = f"{other}:{os.environ.get('PYTHONPATH', '')}"
+    started = Cluster(node={"PYTHONPATH": path}, OPENAI_API_KEY=SECRET)
     yield started
     started.close()
 
 
 @pytest.fixture
-def here(tmp_path: Path, cluster: Cluster) -> Terminal:
-    """A terminal on a machine of the cluster."""
+def here(tmp_path: Path, cluster: Cluster) -> Iterator[Terminal]:
+    """A terminal on a machine of the cluster; what the cluster told is shown where a test fails."""
     write_chat(tmp_path / "chat.jsonl")
-    return Terminal(tmp_path, fresh=True, OPENAI_API_KEY=SECRET, **cluster.environment)
+    keys = {"OPENAI_API_KEY": SECRET, "OTHER": SECRET}
+    yield Terminal(tmp_path, fresh=True, **keys, **cluster.environment)
+    print(cluster.told())
 
 
 def probe(provider: FakeProvider, url: str, *words: str) -> tuple[str, ...]:
@@ -70,34 +82,42 @@ def texts(url: str) -> set[str]:
     return {text for (text,) in query(url, settled)}
 
 
-def test_two_nodes_one_killed_in_mid_run_give_what_one_process_gives(
-    here: Terminal, cluster: Cluster, postgres: PostgresServer
+@pytest.mark.parametrize(
+    ("package", "key", "said"),
+    [
+        (
+            "__version__ = '0.0.9'",
+            "OTHER",
+            ("has contextecho 0.0.9, and this is", "set the variable OTHER"),
+        ),
+        (
+            "raise ImportError('it is not there')",
+            "OPENAI_API_KEY",  # the head can take part
+            ("lacks contextecho: it is not there",),
+        ),
+    ],
+    ids=["another version, no key", "no program"],
+)
+def test_a_node_that_cannot_take_part_is_named_before_anything_is_asked(
+    here: Terminal,
+    postgres: PostgresServer,
+    other: Path,
+    package: str,
+    key: str,
+    said: tuple[str, ...],
 ) -> None:
-    url = postgres.url()
-    node = cluster.add_node()
-    with serving(text=own_text, latency=0.1) as provider:
-        alone = here.run(*probe(provider, "alone"))
-        assert alone.code == 0, alone.err
-        calm = provider.calls
-        provider.bodies.clear()
-        provider.answered, provider.most_answers = 0, 30
-        process = here.start(*probe(provider, url, "--on", "ray"))
-        wait_until(lambda: provider.answered == 30 and provider.in_flight > 1, process)
-        node.kill()
-        wait_until(lambda: count(url, "reply") >= 25, process)
-        stored, before = texts(url), asked(provider)
-        provider.most_answers = 10 * REQUESTS
-        out, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err.decode()
-        assert b"a worker was lost" in err
-        assert calm == len(asked(provider)) == REQUESTS
-        assert not (asked(provider) - before).keys() & stored, "a stored reply was asked again"
-    ((lost,),) = query(url, "SELECT count(*) FROM attempt WHERE ended_at IS NULL")
-    assert 0 < sum(asked(provider).values()) - REQUESTS <= lost
-    assert query(url, TWICE) == []
-    assert query(here.folder / "alone", REPLIES) == query(url, REPLIES)
-    assert out.decode() == alone.out
-    assert here.run("store", "check", "--store", url).code == 0
+    (other / "contextecho").mkdir()
+    (other / "contextecho" / "__init__.py").write_text(package)
+    try:
+        with serving() as provider:
+            words = ("--on", "ray", "--key-env", key)
+            done = here.run(*probe(provider, postgres.url(), *words))
+            assert provider.calls == 0
+    finally:
+        shutil.rmtree(other / "contextecho")
+    refused(done, 6, *said)
+    assert len(re.findall(r"node [0-9.]+ [0-9a-f]{8} ", done.err)) == len(said)
+    assert SECRET not in done.err
 
 
 def test_a_run_from_outside_the_cluster_shows_it_no_key(
@@ -146,59 +166,30 @@ def test_an_interrupted_run_keeps_what_came_back_and_goes_on(
     assert query(url, TWICE) == []
 
 
-@pytest.mark.parametrize(
-    ("package", "said"),
-    [
-        ("__version__ = '0.0.9'", "has contextecho 0.0.9, and this is"),
-        ("raise ImportError('it is not there')", "lacks contextecho: it is not there"),
-    ],
-    ids=["another version", "no program"],
-)
-def test_a_node_that_cannot_take_part_is_named_before_anything_is_asked(
-    here: Terminal,
-    cluster: Cluster,
-    postgres: PostgresServer,
-    tmp_path_factory: pytest.TempPathFactory,
-    package: str,
-    said: str,
-) -> None:
-    other = tmp_path_factory.mktemp("other")
-    (other / "contextecho").mkdir()
-    (other / "contextecho" / "__init__.py").write_text(package)
-    node = cluster.add_node(PYTHONPATH=str(other))
-    try:
-        with serving() as provider:
-            done = here.run(*probe(provider, postgres.url(), "--on", "ray"))
-            assert provider.calls == 0
-        refused(done, 6, said)
-        assert "; node" not in done.err  # the other one can
-    finally:
-        node.kill()
-
-
-def test_a_node_without_a_key_is_named(
+def test_two_nodes_one_killed_in_mid_run_give_what_one_process_gives(
     here: Terminal, cluster: Cluster, postgres: PostgresServer
 ) -> None:
-    terminal = Terminal(here.folder, fresh=True, OTHER=SECRET, **cluster.environment)
-    with serving() as provider:
-        words = ("--on", "ray", "--key-env", "OTHER")
-        done = terminal.run(*probe(provider, postgres.url(), *words))
-        assert provider.calls == 0
-    refused(done, 6, "set the variable OTHER")
-    assert SECRET not in done.err
-
-
-def test_an_address_where_no_cluster_is_is_one_line(
-    tmp_path: Path, chat: str, postgres: PostgresServer
-) -> None:
-    with serving() as provider:  # somebody listens there, and is no cluster
-        silent = provider.url.removeprefix("http://").removesuffix("/v1")
-        for address, variables in (
-            ("ray://127.0.0.1:9", {}),
-            (f"ray://{silent}", {}),
-            ("ray", {"RAY_ADDRESS": "127.0.0.1:9"}),
-        ):
-            asking = Terminal(tmp_path, fresh=True, OPENAI_API_KEY=SECRET, **variables)
-            done = asking.run(*probe(provider, postgres.url(), "--on", address))
-            refused(done, 6, f"--on {address}: no Ray cluster")
-        assert provider.calls == 0
+    url = postgres.url()
+    with serving(text=own_text, latency=0.1) as provider:
+        alone = here.run(*probe(provider, "alone"))
+        assert alone.code == 0, alone.err
+        calm = provider.calls
+        provider.bodies.clear()
+        provider.answered, provider.most_answers = 0, 30
+        process = here.start(*probe(provider, url, "--on", "ray"))
+        wait_until(lambda: provider.answered == 30 and provider.in_flight > 1, process)
+        cluster.node.kill()
+        wait_until(lambda: count(url, "reply") >= 25, process)
+        stored, before = texts(url), asked(provider)
+        provider.most_answers = 10 * REQUESTS
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err.decode()
+        assert b"a worker was lost" in err
+        assert calm == len(asked(provider)) == REQUESTS
+        assert not (asked(provider) - before).keys() & stored, "a stored reply was asked again"
+    ((lost,),) = query(url, "SELECT count(*) FROM attempt WHERE ended_at IS NULL")
+    assert 0 < sum(asked(provider).values()) - REQUESTS <= lost
+    assert query(url, TWICE) == []
+    assert query(here.folder / "alone", REPLIES) == query(url, REPLIES)
+    assert out.decode() == alone.out
+    assert here.run("store", "check", "--store", url).code == 0

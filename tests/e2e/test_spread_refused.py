@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from e2e.refusing import SHORT, SIMULATED, refused
-from e2e.terminal import Terminal
+from e2e.terminal import Done, Terminal
 from servers.fake import NOWHERE
+from servers.postgres import PostgresServer
+from servers.serving import serving
+from waiting import PATIENCE
 
 STORE = ("--store", "postgresql://me@127.0.0.1:9/drift")
 TARGET = ("--target", "openai/x", "--base-url", NOWHERE)
@@ -50,3 +53,27 @@ def test_without_ray_the_extra_is_named(terminal: Terminal, chat: str, tmp_path:
     bare = Terminal(terminal.folder, fresh=True, PYTHONPATH=path)
     done = bare.run("probe", chat, *TARGET, *STORE, *SHORT, "--on", "ray")
     refused(done, 2, "--on ray needs Ray: no module named ray", "pip install 'contextecho[ray]'")
+
+
+@with_ray
+@pytest.mark.slow
+def test_an_address_where_no_cluster_is_is_one_line(
+    tmp_path: Path, chat: str, postgres: PostgresServer
+) -> None:
+    """All are asked at once: Ray waits for a quarter of a minute where somebody is silent."""
+    with serving() as provider:  # somebody listens there, and is no cluster
+        silent = provider.url.removeprefix("http://").removesuffix("/v1")
+        target = ("--target", "openai/x", "--base-url", provider.url, "--store", postgres.url())
+        asked = {}
+        for address, variables in {
+            "ray://127.0.0.1:9": {},
+            f"ray://{silent}": {},
+            "ray": {"RAY_ADDRESS": "127.0.0.1:9"},
+        }.items():
+            asking = Terminal(tmp_path, fresh=True, OPENAI_API_KEY="sk-0123", **variables)
+            asked[address] = asking.start("probe", chat, *target, *SHORT, "--on", address)
+        for address, process in asked.items():
+            out, err = process.communicate(timeout=PATIENCE)
+            done = Done(process.returncode, out.decode(), err.decode())
+            refused(done, 6, f"--on {address}: no Ray cluster")
+        assert provider.calls == 0

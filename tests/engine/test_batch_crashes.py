@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from commandline import Copy, run_copy, start_copy
 from contextecho.store import BatchState, open_store
 from contextecho.studies import Plan
 from engine.batching import TARGETS, kept
@@ -19,50 +18,27 @@ from servers.serving import listening
 from store.plans import make_plan
 from waiting import wait_until
 
-COLLECT = """
-import sys
-from store.plans import make_plan
-from contextecho.engine import BatchPace, Limits, collect_in_batches, run_in_loop
-from contextecho.models import open_batches, open_model
-from contextecho.store import open_store
-
-target, url, path = sys.argv[1:]
-plan = make_plan(targets=(target,), probes=10)
-with open_store(path) as store:
-    run = store.begin_run(plan, "s", {})
-    model = open_model(target, base_url=url)
-    work = collect_in_batches(
-        plan, store, run, {target: model}, {target: open_batches(model)},
-        limits=Limits(first_delay=0.01),
-        pace=BatchPace(first=0.01, longest=0.02, grace=0.1, together=5),
-    )
-    collection = run_in_loop(work, [model])
-    print(collection.done, collection.reused)
-"""
-
 
 class Collecting:
     """A process that collects 40 cells in a batch."""
 
     def __init__(self, target: str, provider: BatchingProvider, folder: Path) -> None:
-        paths = {"PYTHONPATH": os.pathsep.join(sys.path), "NO_PROXY": "127.0.0.1"}
         names = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY")
-        self._environment = {**os.environ, **paths, **dict.fromkeys(names, "sk-test-0123456789")}
-        self._command = [sys.executable, "-c", COLLECT, target, provider.url, str(folder)]
+        keys = dict.fromkeys(names, "sk-test-0123456789")
+        self._environment = {**os.environ, "NO_PROXY": "127.0.0.1", **keys}
+        self._words = ("engine.collecting:in_a_batch", target, provider.url, folder)
 
-    def start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(self._command, env=self._environment)
+    def start(self) -> Copy:
+        return start_copy(*self._words, files=(0, 1, 2), env=self._environment)
 
-    def kill(self, process: subprocess.Popen[bytes]) -> None:
+    def kill(self, process: Copy) -> None:
         process.kill()
         assert process.wait() == -signal.SIGKILL
 
     def finish(self) -> tuple[int, int]:
         """Requests answered now, and found in the store."""
-        done = subprocess.run(
-            self._command, env=self._environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+        done = run_copy(*self._words, env=self._environment)
+        assert done.returncode == 0, done.stderr.decode()
         answered, reused = map(int, done.stdout.split())
         return answered, reused
 

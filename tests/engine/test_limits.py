@@ -182,3 +182,32 @@ def test_no_slot_is_idle_once_the_prefixes_are_warm(store):
         return asyncio.get_running_loop().time()
 
     assert run_virtually(ended()) == 1 + 7
+
+
+def test_calls_that_come_back_together_earn_slots_together(store):
+    model = ScriptedModel("openai/one", seconds=1.0)
+    gather(store, [model], Limits(concurrency=4), positions=2, probes=20)
+    # About a slot a round: rounds of 4, 4, 5, 6, ... up to 11 hold the 80 calls. A quarter of a
+    # slot a round, as if one of four had come back, would need 77 calls to come to 7.
+    assert 10 <= model.most_in_flight <= 12
+
+
+def test_a_reply_and_the_call_that_takes_its_slot_are_one_transaction(store, monkeypatch):
+    class Uneven(ScriptedModel):
+        async def answer(self, request: Request) -> Reply:
+            self._seconds += 0.01  # no two calls come back at the same moment
+            return await super().answer(request)
+
+    write, transactions = store.database.write, 0
+
+    def counted(work):
+        nonlocal transactions
+        transactions += 1
+        return write(work)
+
+    model = Uneven("openai/one", seconds=1.0)
+    limits = Limits(concurrency=4, most_concurrency=4)
+    monkeypatch.setattr(store.database, "write", counted)
+    gather(store, [model], limits, positions=2, probes=5)
+    # The run, the first four calls together, and one for each of the 20 replies.
+    assert transactions == 1 + 1 + 20

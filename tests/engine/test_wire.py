@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from commandline import run_copy, start_copy
 from contextecho.engine import Budget, Collection, Limits, Purse, Reason, collect
 from contextecho.models import open_model
 from contextecho.store import Store, open_store
@@ -120,29 +119,12 @@ async def test_a_budget_holds_against_what_the_server_bills(store, limits):
         assert collection.done > 0
 
 
-COLLECT = """
-import sys
-from store.plans import make_plan
-from contextecho.engine import collect, run_in_loop
-from contextecho.models import open_model
-from contextecho.store import open_store
-
-url, path = sys.argv[1:]
-plan = make_plan(positions=4, probes=50)
-with open_store(path) as store:
-    run = store.begin_run(plan, "s", {})
-    model = open_model("openai/one", base_url=url)
-    collection = run_in_loop(collect(plan, store, run, {model.id: model}), [model])
-    print(collection.done, collection.reused)
-"""
-
-
 def test_kill_9_loses_nothing_that_was_stored_and_repeats_only_calls_in_flight(tmp_path: Path):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_PROXY": "127.0.0.1"}
+    environment = {**os.environ, "NO_PROXY": "127.0.0.1"}
     with serving() as provider:
-        command = [sys.executable, "-c", COLLECT, provider.url, str(tmp_path)]
+        words = ("engine.collecting:live", provider.url, tmp_path)
         provider.most_answers = 200
-        first = subprocess.Popen(command, env=environment)
+        first = start_copy(*words, files=(0, 1, 2), env=environment)
         wait_until(lambda: provider.answered == 200, first)
         first.kill()
         first.wait()
@@ -154,8 +136,9 @@ def test_kill_9_loses_nothing_that_was_stored_and_repeats_only_calls_in_flight(t
             stored = {s.key: s.reply for s in store.replies(run.id) if s.reply}
         assert 200 - 64 <= len(stored) <= 200
         provider.most_answers = 800
-        second = subprocess.run(command, env=environment, capture_output=True, text=True)
-        assert second.stdout.split() == [str(400 - len(stored)), str(len(stored))], second.stderr
+        second = run_copy(*words, env=environment)
+        answered, reused = map(int, second.stdout.split())
+        assert (answered, reused) == (400 - len(stored), len(stored))
         asked = bodies(provider)
         repeated = [body for body, times in asked.items() if times > 1]
         assert set(repeated) <= set(asked_before)

@@ -81,7 +81,11 @@ class PostgresServer:
 
     def run(self, sql: str, *, database: str = "postgres") -> None:
         """Run a statement as the superuser."""
-        self._call("psql", "-q", "-h", str(self.folder), "-U", "ce", "-d", database, "-c", sql)
+        import psycopg
+
+        where = {"host": str(self.folder), "user": "ce", "dbname": database}
+        with psycopg.connect(**where, autocommit=True) as connection:
+            connection.execute(sql)
 
     def _call(self, program: str, *words: str) -> None:
         subprocess.run(

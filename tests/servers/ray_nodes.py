@@ -6,6 +6,7 @@ below a node, and every one that bears its mark in its environment, is killed by
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -18,18 +19,26 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from waiting import PATIENCE, wait_until
+from waiting import wait_until
 
 MARK = "CONTEXTECHO_TEST_NODE"
 MEMORY = 90_000_000  # bytes of the object store; Ray takes no less than 75 MB
-# Until as many nodes have ever joined.
-_WAIT = """
-import sys, time
-import ray
-ray.init(address=sys.argv[1], log_to_driver=False, logging_level="ERROR")
-while len(ray.nodes()) < int(sys.argv[2]):
-    time.sleep(0.1)
-"""
+TRIES = 3  # to start a node
+LINES = 20  # of each log, for whoever looks why a test failed
+# A dead node refuses at once and is given up after two seconds; a busy one may take its time.
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_failure_threshold": "4",
+    "RAY_health_check_timeout_ms": "60000",
+    "RAY_agent_register_timeout_ms": "200000",
+    "RAY_worker_register_timeout_seconds": "200",
+    "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "200",
+    "GRPC_ENABLE_FORK_SUPPORT": "0",  # else what Ray's client server starts crashes now and then
+    "RAY_enable_worker_prestart": "0",  # a worker costs a second and more; few are needed
+    "RAY_enable_metrics_collection": "0",
+}
+_libc = ctypes.CDLL(None)
 
 
 class Node:
@@ -40,28 +49,29 @@ class Node:
         self._folder = Path(tempfile.mkdtemp(prefix="ce-ray-"))
         # Beside this Python: another Ray on the PATH may be another version.
         program = str(Path(sys.executable).with_name("ray"))
-        low = free_port()
         common = [
             f"--object-store-memory={MEMORY}",
             "--disable-usage-stats",
-            f"--min-worker-port={low + 1}",
-            f"--max-worker-port={low + 60}",
+            "--min-worker-port=0",  # whichever the system gives
+            "--max-worker-port=0",
             "--block",
         ]
-        self._log = (self._folder / "log").open("wb")
-        self.process = subprocess.Popen(
-            [program, "start", *words, *common],
-            env={**environment, MARK: self.mark, "RAY_USAGE_STATS_ENABLED": "0"},
-            cwd=self._folder,
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        self.log = self._folder / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [program, "start", *words, *common],
+                env={**environment, MARK: self.mark},
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_end_with_parent,
+            )
 
-    @property
-    def log(self) -> str:
-        return (self._folder / "log").read_text("utf-8", errors="replace")
+    def is_up(self) -> bool:
+        """Whether it has joined the cluster, or is its head."""
+        return b"Ray runtime started" in self.log.read_bytes()
 
     def kill(self) -> None:
         """`kill -9` for all of it at once."""
@@ -87,50 +97,69 @@ class Node:
 
     def close(self) -> None:
         self.kill()
-        self._log.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Cluster:
-    """A head without a place for work of its own unless `head_cpus`, and nodes beside it."""
+    """A head, which works too, and one more node, each with one CPU."""
 
-    def __init__(self, *, head_cpus: int = 1, **environment: str) -> None:
+    def __init__(self, *, node: Mapping[str, str], **both: str) -> None:
+        """`both` have these variables; `node` are those of the one that is not the head."""
+        program = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
         self._environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": os.environ.get("HOME", "/"),
             "LANG": "C.UTF-8",
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "200",  # a busy machine takes long
-            **environment,
+            **program,
+            **_SETTINGS,
+            **both,
         }
         self.folder = Path(tempfile.mkdtemp(prefix="ce-ray-"))  # short: sockets are in it
-        self._port, client = free_port(), free_port()
+        port, client = free_port(), free_port()
         self.address = f"ray://127.0.0.1:{client}"
         self.nodes: list[Node] = []
-        self.head = self._start(
-            "--head",
-            f"--port={self._port}",
-            f"--ray-client-server-port={client}",
-            "--include-dashboard=false",
-            f"--temp-dir={self.folder}",
-            f"--num-cpus={head_cpus}",
+        try:
+            self.head = self._start(
+                {},
+                "--head",
+                f"--port={port}",
+                f"--ray-client-server-port={client}",
+                "--include-dashboard=false",
+                "--no-monitor",
+                f"--temp-dir={self.folder}",
+            )
+            self.node = self._start(node, f"--address=127.0.0.1:{port}")
+            wait_until(lambda: _listens(client), self.head.process)
+        except BaseException:
+            print(self.told())
+            self.close()
+            raise
+        # Of a command on one of its machines; with the mark, it ends with the cluster.
+        self.environment = {
+            "RAY_ADDRESS": f"127.0.0.1:{port}",
+            MARK: self.head.mark,
+            **program,
+        }
+
+    def _start(self, more: Mapping[str, str], *words: str) -> Node:
+        """Start a node. Ray gives it half a minute, on a busy machine too: it has three tries."""
+        words = ("--node-ip-address=127.0.0.1", "--num-cpus=1", *words)
+        for _ in range(TRIES):
+            node = Node(list(words), {**self._environment, **more})
+            self.nodes.append(node)
+            wait_until(lambda node=node: node.is_up() or node.process.poll() is not None)
+            if node.is_up():
+                return node
+            node.kill()
+        raise AssertionError(f"a node did not start, {TRIES} times")
+
+    def told(self) -> str:
+        """The ends of all logs."""
+        logs = [node.log for node in self.nodes]
+        logs += sorted(self.folder.glob("session_2*/logs/*.*"))
+        return "\n".join(
+            f"== {log}\n{end}" for log in logs if log.is_file() and (end := _end_of(log))
         )
-        wait_until(lambda: _listens(client), self.head.process)
-        self.environment = {"RAY_ADDRESS": f"127.0.0.1:{self._port}"}
-
-    def add_node(self, *, cpus: int = 1, **environment: str) -> Node:
-        """Start another node; the cluster lists it when this returns."""
-        address = f"127.0.0.1:{self._port}"
-        node = self._start(f"--address={address}", f"--num-cpus={cpus}", **environment)
-        waiting = [sys.executable, "-c", _WAIT, address, str(len(self.nodes))]
-        subprocess.run(waiting, env=self._environment, check=True, timeout=PATIENCE)
-        return node
-
-    def _start(self, *words: str, **environment: str) -> Node:
-        words = ("--node-ip-address=127.0.0.1", *words)
-        node = Node(list(words), {**self._environment, **environment})
-        self.nodes.append(node)
-        return node
 
     def close(self) -> None:
         """Kill every node; nothing may be left."""
@@ -147,6 +176,16 @@ def free_port() -> int:
             door.bind(("127.0.0.1", port))
             return port
     raise OSError("no free port")
+
+
+def _end_with_parent() -> None:
+    """Between `fork` and `exec`: tests that are killed leave no cluster behind (Linux)."""
+    _libc.prctl(1, signal.SIGTERM)
+
+
+def _end_of(log: Path) -> str:
+    lines = log.read_text("utf-8", errors="replace").splitlines()
+    return "\n".join([line for line in lines if "[state-dump]" not in line][-LINES:])
 
 
 def _listens(port: int) -> bool:

@@ -14,9 +14,13 @@ from sessions.claude_code_lines import write
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    numbers: Iterator[int],
+) -> Path:
     """A cache of the test's own."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = tmp_path_factory.mktemp(f"cache-{next(numbers)}", numbered=False)
     monkeypatch.setenv("CONTEXTECHO_CACHE", str(folder))
     return folder
 

@@ -8,7 +8,8 @@ import pytest
 
 from contextecho.errors import SessionError
 from contextecho.sessions import example_session, read_session
-from contextecho.sessions.reading import members_of, split_name
+from contextecho.sessions.naming import split_name
+from contextecho.sessions.reading import members_of
 
 
 def test_a_name_that_is_too_long_is_refused_in_one_line(tmp_path: Path) -> None:

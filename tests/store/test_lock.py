@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from commandline import run_copy, start_copy
 from contextecho.store.databases import LockedError
 from contextecho.store.databases.lock import exclusive
-from waiting import PATIENCE
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from contextecho.store.databases.lock import exclusive
-with exclusive(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(3600)
-"""
-
-# Each holder makes a file that must not be there and takes it away again.
-TAKE_TURNS = """
-import sys
-from pathlib import Path
-from contextecho.store.databases import LockedError
-from contextecho.store.databases.lock import exclusive
-lock, inside = Path(sys.argv[1]), Path(sys.argv[2])
-turns = 0
-while turns < 60:
-    try:
-        with exclusive(lock):
-            inside.touch(exist_ok=False)
-            inside.unlink()
-            turns += 1
-    except LockedError:
-        pass
-"""
-
-
-def start(code: str, *words: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE, text=True
-    )
 
 
 def test_it_leaves_nothing_behind_and_can_be_taken_again(tmp_path: Path):
@@ -62,20 +28,23 @@ def test_one_process_has_one_holder_too(tmp_path: Path):
         for _ in range(2):
             with pytest.raises(LockedError), exclusive(tmp_path / "a.lock"):
                 pytest.fail("two holders")
-        holder = start(HOLD, tmp_path / "a.lock")
-        assert holder.wait(timeout=PATIENCE) == 1  # LockedError
+        holder = run_copy("store.locking:hold", tmp_path / "a.lock")
+        assert holder.returncode == 1
+        assert b"LockedError" in holder.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)])
 def test_a_dead_process_holds_nothing_and_leaves_one_file_at_most(tmp_path: Path, number: int):
-    holder = start(HOLD, tmp_path / "a.lock")
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "held\n"
+    ours, its = os.pipe()
+    holder = start_copy("store.locking:hold", tmp_path / "a.lock", files=(0, its, 2))
+    os.close(its)
+    assert os.read(ours, 80) == b"held\n"
     with pytest.raises(LockedError), exclusive(tmp_path / "a.lock"):
         pytest.fail("two holders")
-    holder.send_signal(number)
-    holder.wait(timeout=PATIENCE)
+    os.kill(holder.pid, number)
+    assert holder.wait() == -number
+    os.close(ours)
     assert {path.name for path in tmp_path.iterdir()} <= {"a.lock"}
     with exclusive(tmp_path / "a.lock"):
         pass
@@ -83,5 +52,6 @@ def test_a_dead_process_holds_nothing_and_leaves_one_file_at_most(tmp_path: Path
 
 
 def test_processes_that_come_and_go_never_hold_it_together(tmp_path: Path):
-    takers = [start(TAKE_TURNS, tmp_path / "a.lock", tmp_path / "inside") for _ in range(3)]
-    assert [taker.wait(timeout=PATIENCE) for taker in takers] == [0, 0, 0]
+    words = ("store.locking:take_turns", tmp_path / "a.lock", tmp_path / "inside")
+    takers = [start_copy(*words, files=(0, 1, 2)) for _ in range(3)]
+    assert [taker.wait() for taker in takers] == [0, 0, 0]

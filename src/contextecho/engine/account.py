@@ -12,7 +12,7 @@ from typing import Protocol
 from contextecho.contexts import Request
 from contextecho.engine.pace import Limits, Pace
 from contextecho.engine.quota import Quota, Sent
-from contextecho.engine.sizes import Sizes
+from contextecho.engine.sizes import Sizes, Weight
 from contextecho.models import Model, Reply
 
 
@@ -24,10 +24,7 @@ def account_of(model: Model) -> str:
 class Lane(Protocol):
     """A lane, as its account sees it."""
 
-    @property
-    def in_flight(self) -> int:
-        """Calls of this lane that are out."""
-        ...
+    in_flight: int  # calls of this lane that are out
 
     def wake(self) -> None:
         """Let it look for work."""
@@ -41,6 +38,7 @@ class Account:
         """`most` calls at once are the target's own bound, if it has one."""
         self._lanes: list[Lane] = []
         self.in_flight = 0
+        self._filled = 0  # slots, when the last call was sent
         self._pace = Pace(limits, most)
         self._quota = Quota()
         self._sizes = Sizes()
@@ -64,21 +62,23 @@ class Account:
         """When the wait that a rate limit imposed is over; None: nothing holds calls back."""
         return self._hold_until if now < self._hold_until else None
 
-    def wait(self, request: Request, now: float) -> float:
+    def weigh(self, request: Request) -> Weight:
+        """What a request takes of a minute."""
+        return self._sizes.weigh(request)
+
+    def wait(self, weight: Weight, now: float) -> float:
         """Seconds until the minute has room for a request."""
-        return self._quota.wait(self._sizes.weigh(request), now)
+        return self._quota.wait(weight, now)
 
-    def sent(self, request: Request, now: float) -> Sent:
+    def sent(self, weight: Weight, now: float) -> Sent:
         """Count a call that is being sent."""
-        self.in_flight += 1
-        return self._quota.sent(self._sizes.weigh(request), now)
+        self._take_slot()
+        return self._quota.sent(weight, now)
 
-    def came_back(
-        self, model: Model, request: Request, sent: Sent, reply: Reply, now: float
-    ) -> None:
+    def came_back(self, model: Model, weight: Weight, sent: Sent, reply: Reply, now: float) -> None:
         """Learn what a reply tells about requests and tokens a minute."""
         self._quota.came_back(
-            self._sizes.weigh(request),
+            weight,
             sent,
             reply.usage,
             reply.allowance,
@@ -88,7 +88,7 @@ class Account:
 
     def bore(self) -> None:
         """A call came back well: more at once may be possible."""
-        self._pace.succeeded(self.in_flight)
+        self._pace.succeeded(self._filled)
 
     def limited(self, sent: Sent, now: float, until: float) -> None:
         """A call met a rate limit: fewer at once, and none before `until`."""
@@ -99,6 +99,10 @@ class Account:
         """A call is out no more, whatever became of it."""
         self.in_flight -= 1
         self._wake()
+
+    def _take_slot(self) -> None:
+        self.in_flight += 1
+        self._filled = self.in_flight
 
     def _wake(self) -> None:
         for lane in self._lanes:

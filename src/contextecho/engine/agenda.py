@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 
 from contextecho.contexts import Request
+from contextecho.engine.sizes import Weight
 from contextecho.models import Caching
+
+_UNWEIGHED = Weight(0, 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +76,7 @@ class Item:
     request: Request
     _group: _Group
     attempts: int = 0
+    weight: Weight = _UNWEIGHED  # what it takes of a minute
     worst: float = 0.0  # set aside for it in the budget while it is out
     is_new: bool = True  # not looked up in the store yet
 

@@ -1,8 +1,9 @@
 """One target's lane: a window of calls, what each reply means, and when to stop.
 
-The one thing to know: every call is a task of its own, in a bounded window; a
-request that failed goes back to the agenda and leaves its slot to another. A
-lane stops alone, the others go on.
+The one thing to know: every call is a task of its own, in a bounded window. Its slot
+is free once it is known what the reply means; so the next call is written down in
+one transaction with that reply, and is sent when both are on disk. A request that
+failed goes back to the agenda. A lane stops alone, the others go on.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class Lane:
         self._breaker = Breaker(job.limits)
         self._deadline = Deadline(job.limits.deadline)
         self._agenda = Agenda(groups, job.limits.most_concurrency, model.caching)
-        self._flying: set[asyncio.Task[None]] = set()
+        self.in_flight = 0  # calls that hold a slot
+        self._calls: set[asyncio.Task[None]] = set()  # those, and those whose reply is being kept
         self._error: BaseException | None = None
         self._look_at: float | None = None  # when waiting work can begin, if nothing lands before
         self._is_up = is_up  # it has answered a call of this invocation
@@ -100,11 +102,6 @@ class Lane:
         """None: every call of a lane is one of its own."""
         return 0
 
-    @property
-    def in_flight(self) -> int:
-        """Calls that are out."""
-        return len(self._flying)
-
     def wake(self) -> None:
         """Let the lane look for work."""
         self._event.set()
@@ -120,9 +117,10 @@ class Lane:
             while self._error is None and await self._launch():
                 await self._sleep()
         finally:
-            for task in self._flying:
+            await asyncio.sleep(0)  # a task that never ran would not give its slot back
+            for task in self._calls:
                 task.cancel()
-            await asyncio.gather(*self._flying, return_exceptions=True)
+            await asyncio.gather(*self._calls, return_exceptions=True)
             self._account.leave(self)
         if self._error is not None:
             raise self._error
@@ -150,7 +148,7 @@ class Lane:
             if not self._has_room(item) or not self._afford(item):
                 break
             self._begin(item)
-        if self._flying:
+        if self._calls:
             return not self._deadline.passed(self._loop.time())
         return not self._halted() and (waits or self._look_at is not None or self._agenda.has_front)
 
@@ -190,7 +188,8 @@ class Lane:
     def _has_room(self, item: Item) -> bool:
         """Whether the minute has room for the call; until it has, the item waits in front."""
         now = self._loop.time()
-        wait = self._account.wait(item.request, now)
+        item.weight = self._account.weigh(item.request)
+        wait = self._account.wait(item.weight, now)
         if wait > 0:
             self._agenda.put_back(item)
             self._look_at = now + wait
@@ -214,32 +213,48 @@ class Lane:
     # One call
 
     def _begin(self, item: Item) -> None:
-        sent = self._account.sent(item.request, self._loop.time())
+        self.in_flight += 1
+        sent = self._account.sent(item.weight, self._loop.time())
         self._breaker.sent()
         item.attempts += 1
-        task = self._loop.create_task(self._call(item, sent))
-        self._flying.add(task)
-        task.add_done_callback(self._landed)
+        begun = self._job.store.opened_attempt(self._job.run_id, item.request)
+        task = self._loop.create_task(self._call(item, sent, begun))
+        self._calls.add(task)
+        task.add_done_callback(self._ended)
 
-    async def _call(self, item: Item, sent: Sent) -> None:
-        """Ledger, call, ledger; then decide what the reply means for the lane."""
-        job = self._job
-        attempt = await job.store.opened_attempt(job.run_id, item.request)
-        reply = await self._model.answer(item.request)
-        await job.store.settled(attempt, reply)
-        self._pay(item, reply)
-        self._account.came_back(self._model, item.request, sent, reply, self._loop.time())
-        if isinstance(reply, Failed):
-            self._failed(item, reply, sent)
-        else:
-            self._deadline.learn(self._loop.time() - sent.at)
-            self._succeeded(item, reply)
+    async def _call(self, item: Item, sent: Sent, begun: asyncio.Future[int]) -> None:
+        """Ledger, call, ledger; whose reply is the last word on its request is told at the end."""
+        try:
+            attempt = await begun
+            reply = await self._model.answer(item.request)
+            kept = self._job.store.settled(attempt, reply)
+            is_last = self._learn(item, sent, reply)
+        finally:
+            self._land()
+        await kept
+        if is_last:
+            self._close(item, reply)
 
-    def _landed(self, task: asyncio.Task[None]) -> None:
-        self._flying.discard(task)
+    def _land(self) -> None:
+        self.in_flight -= 1
+        self._account.landed()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._calls.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._error = task.exception()
-        self._account.landed()
+        if self._error is not None or not self._calls:
+            self.wake()
+
+    def _learn(self, item: Item, sent: Sent, reply: Reply) -> bool:
+        """Decide what a reply means for the lane; False when its request is asked again."""
+        self._pay(item, reply)
+        self._account.came_back(self._model, item.weight, sent, reply, self._loop.time())
+        if isinstance(reply, Failed):
+            return self._failed(item, reply, sent)
+        self._deadline.learn(self._loop.time() - sent.at)
+        self._succeeded(item)
+        return True
 
     def _pay(self, item: Item, reply: Reply) -> None:
         job = self._job
@@ -256,29 +271,28 @@ class Lane:
             return None
         return self._price.cost(reply.usage)
 
-    def _succeeded(self, item: Item, reply: Reply) -> None:
+    def _succeeded(self, item: Item) -> None:
         self._answered = True
         self._given_up = 0
         item.warmed(self._loop.time())
         self._account.bore()
         self._up()
-        self._job.tally.done += 1
-        self._tell(item, reply)
 
-    def _failed(self, item: Item, reply: Failed, sent: Sent) -> None:
-        """Stop the lane, ask again later, or give the request up."""
+    def _failed(self, item: Item, reply: Failed, sent: Sent) -> bool:
+        """Stop the lane, ask again later, or give the request up; whether it was given up."""
         now = self._loop.time()
         gone = reply.kind is FailureKind.UNREACHABLE and self._is_up  # it may come back
         if reply.stops_target and not gone:
-            self._give_up(item, reply)
             self._stop(reply.why_stopped)
         elif reply.kind is FailureKind.BAD_REQUEST:
-            self._give_up(item, reply)
             self._lose_patience(reply)
             self._up()
         else:
             self._read_failure(item, reply, sent, now)
-            self._again(item, reply, sent, now)
+            if self._again(item, reply, sent, now):
+                return False
+        item.left_cold()
+        return True
 
     def _up(self) -> None:
         """The target has said something: it is up, whatever it said."""
@@ -302,17 +316,17 @@ class Lane:
         elif state is State.GIVEN_UP:
             self._stop(f"it failed {self._job.limits.trials} trials, the last: {reply.message}")
 
-    def _again(self, item: Item, reply: Failed, sent: Sent, now: float) -> None:
-        """Ask again when it is time, as often as that is allowed."""
+    def _again(self, item: Item, reply: Failed, sent: Sent, now: float) -> bool:
+        """Ask again when it is time, as often as that is allowed; whether it is."""
         if item.attempts < self._job.limits.attempts:
             due = now + self._job.limits.delay(item.attempts, reply.retry_after)
             if reply.kind is FailureKind.RATE_LIMIT:
                 self._account.limited(sent, now, due)
             self._agenda.retry(item, due)
-            return
-        self._give_up(item, reply)
+            return True
         if not self._is_up:
             self._lose_patience(reply)
+        return False
 
     def _lose_patience(self, reply: Failed) -> None:
         """Stop a target whose set-up is in doubt: after one request if it never answered any."""
@@ -322,9 +336,12 @@ class Lane:
             in_a_row = f"{self._given_up} requests in a row failed, the last: "
             self._stop((in_a_row if self._given_up > 1 else "") + reply.message)
 
-    def _give_up(self, item: Item, reply: Failed) -> None:
-        item.left_cold()
-        self._job.tally.failed += 1
+    def _close(self, item: Item, reply: Reply) -> None:
+        """Count a request and tell its last reply, now that this is on disk."""
+        if isinstance(reply, Failed):
+            self._job.tally.failed += 1
+        else:
+            self._job.tally.done += 1
         self._tell(item, reply)
 
     def _stop(self, message: str) -> None:

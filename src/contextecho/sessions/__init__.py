@@ -16,6 +16,7 @@ before does not pay for the readers. What each part knows; it imports only from 
     converting  other formats               packing        files that lie packed
     building    what readers are built from
     model       what a session is           language       that a human wrote in
+    naming      what a session is called
 """
 
 from __future__ import annotations

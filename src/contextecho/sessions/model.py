@@ -22,6 +22,8 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
+from contextecho.sessions.naming import name_of
+
 
 class Kind(StrEnum):
     """What a turn is, in the roles of the conversation itself."""
@@ -207,11 +209,6 @@ class SessionFile(msgspec.Struct, frozen=True):
 
     path: Path
     first_line: int  # the session's line that is the first of this file
-
-
-def name_of(path: Path, member: str | None) -> str:
-    """How one session of a file is named: `path`, or `path#member` if there are several."""
-    return str(path) if member is None else f"{path}#{member}"
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):

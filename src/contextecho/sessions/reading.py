@@ -9,7 +9,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from os import PathLike, fsencode, fspath
+from os import PathLike, fsencode
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,8 @@ from contextecho.sessions.building.bounds import LONGEST_HEAD, refuse_long_lines
 from contextecho.sessions.building.databases import MAGIC, is_database, tables_of
 from contextecho.sessions.building.jsontext import BROKEN, decode_json
 from contextecho.sessions.building.stamp import unreadable
-from contextecho.sessions.model import Session, name_of
+from contextecho.sessions.model import Session
+from contextecho.sessions.naming import name_of, split_name
 from contextecho.sessions.packing import packed
 from contextecho.sessions.readers import Reader, is_single, seeks
 from contextecho.sessions.registry import readers
@@ -151,23 +152,6 @@ def open_file(path: Path) -> Held:
         return Held(path, _told_by(path, head), is_packed=False)
     with packed.plain(path) as plain:
         return Held(path, _reader(plain, None), is_packed=True)
-
-
-def split_name(name: str | PathLike[str]) -> tuple[Path, str | None]:
-    """The file that a name means, and which of its sessions, if the name says so."""
-    text = fspath(name)  # a `Path` made of it would lose the "//" of a member's name
-    file, mark, member = text.rpartition("#")
-    if not mark or _is_there(Path(text)) or not _is_there(Path(file)):
-        return Path(text), None
-    return Path(file), member
-
-
-def _is_there(path: Path) -> bool:
-    """Whether there is such a file; none has a name that the system does not take."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
 
 
 @contextmanager

@@ -35,7 +35,8 @@ class Groups:
         self._waiting.append((entry, told))
         if not self._begun:
             self._begun = True
-            loop.call_soon(self._write_group, loop)
+            # A turn later: whoever goes on because of what is written here writes with it.
+            loop.call_soon(loop.call_soon, self._write_group, loop)
         return told
 
     def finish(self) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Protocol
 
-from contextecho.contexts import Request
 from contextecho.engine.account import Account, Lane
 from contextecho.engine.budget import Budget, Purse
 from contextecho.engine.pace import Limits
 from contextecho.engine.progress import Quiet, Tally
 from contextecho.engine.quota import Sent
+from contextecho.engine.sizes import Weight
 from contextecho.engine.spread.words import Ask, Back, Lease
 from contextecho.models import Model, Reply
 
@@ -56,30 +56,28 @@ class LeasedAccount(Account):
         """Whether all leased slots are taken; over budget none is needed to find that out."""
         return self.in_flight >= self.slots and not self._is_over
 
-    def wait(self, request: Request, now: float) -> float:
+    def wait(self, weight: Weight, now: float) -> float:
         """Nothing with a pass at hand; else until the hub is asked again at the latest.
 
         A pass is also missing where the budget has no room, which is the purse's to say.
         """
         return 0.0 if self.passes or self._is_over else self._again
 
-    def sent(self, request: Request, now: float) -> Sent:
+    def sent(self, weight: Weight, now: float) -> Sent:
         """Use a pass, and fetch more before they are used up."""
-        self.in_flight += 1
+        self._take_slot()
         sent = replace(self.passes.popleft(), at=now)
         if len(self.passes) <= self.slots // 4:
             self._line.want()
         return sent
 
-    def came_back(
-        self, model: Model, request: Request, sent: Sent, reply: Reply, now: float
-    ) -> None:
+    def came_back(self, model: Model, weight: Weight, sent: Sent, reply: Reply, now: float) -> None:
         """Keep for the hub what a reply tells."""
         self.back.append(Back(sent=sent, usage=reply.usage, allowance=reply.allowance))
 
     def bore(self) -> None:
         """The call that came back just now came back well."""
-        self.back[-1].filled = self.in_flight >= self.slots
+        self.back[-1].filled = self._filled >= self.slots
 
     def limited(self, sent: Sent, now: float, until: float) -> None:
         """The call that came back just now met a rate limit: the others must hear of it."""

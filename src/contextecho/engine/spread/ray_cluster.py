@@ -34,6 +34,7 @@ CANCEL_SECONDS = 5.0  # for a cancelled group to write down what came back
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_NUM_REDIS_GET_RETRIES": "1",  # of half a minute each, to find the head; 20 otherwise
+    "RAY_CLIENT_MAX_CONNECTION_TIMEOUT_S": "5",  # of three tries, and not 5, 10 and 20
 }
 _START = "ray start --head --include-dashboard=false --disable-usage-stats"
 
@@ -84,7 +85,7 @@ def join_cluster(on: str) -> Iterator[RayCluster]:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # Ray raises many kinds, few of them its own
         todo = f"start one: {_START}" if on == HERE else "see that it runs, with the same versions"
-        what = " ".join(str(error).split())[:300]
+        what = " ".join(_last_words(error).split())[:300]
         raise ProviderError(
             f"no Ray cluster can be joined: {what}", where=f"--on {on}", todo=todo
         ) from error
@@ -92,6 +93,12 @@ def join_cluster(on: str) -> Iterator[RayCluster]:
         yield RayCluster(ray, on)
     finally:
         ray.shutdown()
+
+
+def _last_words(error: Exception) -> str:
+    """What an error says; of a traceback from afar, its end."""
+    said = str(error).strip()
+    return said.splitlines()[-1] if "Traceback (most recent call last)" in said else said
 
 
 def _knock(on: str) -> None:

@@ -7,12 +7,10 @@ is kept while they stay what they are, and removed when the program ends at the 
 
 from __future__ import annotations
 
-import shutil
 import weakref
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Final
 
 from contextecho.errors import SessionError
@@ -28,6 +26,9 @@ class Copy:
 
     def __init__(self, file: Path) -> None:
         """Raises `OSError`."""
+        import shutil
+        from tempfile import mkdtemp
+
         folder = Path(mkdtemp(prefix="contextecho-"))
         self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.path = folder / "copy.db"

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from contextecho.sessions.finding.walking import Candidate
+
+_ROLLOUT: Final = "rollout-"
 
 
 def continued_among(files: Sequence[Candidate], named: Collection[str]) -> frozenset[str]:
@@ -21,7 +23,7 @@ def continued_among(files: Sequence[Candidate], named: Collection[str]) -> froze
 
     Those that the user `named` are none.
     """
-    places = [file.path for file in files if _may_go_on(file.path)]
+    places = [file.path for file in files if _ROLLOUT in file.path and _may_go_on(file.path)]
     if not places:
         return frozenset()
     from contextecho.sessions.readers.codex.chain import earlier_of_thread
@@ -41,4 +43,4 @@ def continued_among(files: Sequence[Candidate], named: Collection[str]) -> froze
 
 def _may_go_on(path: str) -> bool:
     name = path.rpartition(os.sep)[2]
-    return name.startswith("rollout-") and "_" in name
+    return name.startswith(_ROLLOUT) and "_" in name

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -54,7 +54,9 @@ def copies_among(
     `hashes` what is known of the files, and is added to. Files that the user `named` are no
     copies.
     """
-    by_size = _by_size(files, {original[0].bytes for original in originals.values()})
+    by_size = defaultdict[int, list[Candidate]](list)
+    for file in files:
+        by_size[file.mark.bytes].append(file)
     copies: dict[str, str] = {}
     for path, original in originals.items():
         for other in by_size.get(original[0].bytes, ()):
@@ -62,21 +64,9 @@ def copies_among(
                 copies[path] = other.path
                 break
     for same in by_size.values():
-        if len({_name(file) for file in same}) < len(same):
+        if len(same) > 1 and len({_name(file) for file in same}) < len(same):
             copies |= _copied([file for file in same if _is_alone(file, originals)], hashes)
     return {path: other for path, other in copies.items() if path not in named}
-
-
-def _by_size(files: Sequence[Candidate], wanted: Collection[int]) -> dict[int, list[Candidate]]:
-    """The files of each size that is wanted or that several have."""
-    sizes = Counter(file.mark.bytes for file in files)
-    by_size: dict[int, list[Candidate]] = {
-        size: [] for size, count in sizes.items() if count > 1 or size in wanted
-    }
-    for file in files:
-        if file.mark.bytes in by_size:
-            by_size[file.mark.bytes].append(file)
-    return by_size
 
 
 def originals_of(path: str) -> tuple[Original, ...]:

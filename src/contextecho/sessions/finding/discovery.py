@@ -28,7 +28,7 @@ from contextecho.sessions.finding.repeats import repeats_among
 from contextecho.sessions.finding.roots import find_roots
 from contextecho.sessions.finding.summary import Summaries, Summary
 from contextecho.sessions.finding.walking import Candidate, walk
-from contextecho.sessions.packing.archive import default_folder
+from contextecho.sessions.naming import name_of
 
 DEFAULT_RETENTION_DAYS: Final = 30
 
@@ -76,8 +76,6 @@ class FoundSession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def name(self) -> str:
         """What `read_session` takes: the path, and `#member` for one of several."""
-        from contextecho.sessions.model import name_of
-
         return name_of(self.path, self.summary.member)
 
 
@@ -208,6 +206,8 @@ def _holding(env: Mapping[str, str]) -> list[Path]:
 
     A kept session is a copy as long as the client has it, and all there is after that.
     """
+    from contextecho.sessions.packing.archive import default_folder
+
     kept = [default_folder()] if env is os.environ else []
     return [place for root in find_roots(env) for place in root.holds] + kept
 

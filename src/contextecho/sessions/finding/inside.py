@@ -12,7 +12,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from contextecho.errors import PackedError, SessionError
 from contextecho.sessions.building.stamp import unreadable
-from contextecho.sessions.model import Session, name_of
+from contextecho.sessions.model import Session
+from contextecho.sessions.naming import name_of
 from contextecho.sessions.packing.packed import beginning, format_said
 from contextecho.sessions.reading import DAMAGED, Held, open_file
 

@@ -34,7 +34,7 @@ def repeats_among(summaries: Sequence[Summary]) -> dict[int, Mapping[int, int]]:
     Earlier is whose first turn was; of those that begin at once, one that says of itself that
     it is a fork comes after the others, then whose last turn was first, then as they are given.
     """
-    marks = memoryview(b"".join([summary.marks for summary in summaries])).cast("Q")
+    marks = memoryview(b"".join([summary.marks for summary in summaries])).cast("Q").tolist()
     if len(set(marks)) == len(marks):
         return {}
     several = {mark for mark, count in Counter(marks).items() if count > 1}

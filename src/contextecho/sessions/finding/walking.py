@@ -121,13 +121,14 @@ def _below(place: str, walked: Walk) -> Iterator[str]:
             yield kept
             continue
         for name in sorted(entries):
-            if _is_folder(entries[name]):
+            entry = entries[name]
+            if _is_folder(entry):
                 if name not in _NEVER_FOLDERS:
-                    inside[name] = entries[name].path
+                    inside[name] = entry.path
             elif _may_hold_sessions(name):
-                yield entries[name].path
-            elif _is_link_to_folder(entries[name]):
-                walked.links.append(entries[name].path)
+                yield entry.path
+            elif _is_link_to_folder(entry):
+                walked.links.append(entry.path)
             else:
                 walked.others += 1
         passed_over = _OF_PARTS if _OF_SESSIONS & inside.keys() else frozenset()
@@ -171,8 +172,12 @@ def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _may_hold_sessions(name: str) -> bool:
-    if name.endswith(_PACKED):
-        name = name.rpartition(".")[0]
+    return _is_of_sessions(name) or (
+        name.endswith(_PACKED) and _is_of_sessions(name.rpartition(".")[0])
+    )
+
+
+def _is_of_sessions(name: str) -> bool:
     if name.endswith(_KINDS):
         return name not in _NEVER_FILES
     return name.endswith(_DATABASE) and is_database(name)

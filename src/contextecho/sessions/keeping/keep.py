@@ -32,7 +32,8 @@ from contextecho.errors import SessionError
 from contextecho.sessions.building.belonging import absolute, files_of
 from contextecho.sessions.building.stamp import Stamp, unreadable
 from contextecho.sessions.keeping.rows import copy_rows, is_database
-from contextecho.sessions.model import Session, name_of
+from contextecho.sessions.model import Session
+from contextecho.sessions.naming import name_of, split_name
 from contextecho.sessions.packing.archive import (
     FORMAT,
     MANIFEST,
@@ -43,7 +44,7 @@ from contextecho.sessions.packing.archive import (
     written,
 )
 from contextecho.sessions.packing.packed import is_packed, unpacked_parts
-from contextecho.sessions.reading import Held, open_file, read_session, split_name
+from contextecho.sessions.reading import Held, open_file, read_session
 from contextecho.untrusted import make_visible
 
 _LEVEL: Final = 10  # of zstd: a session of 300 MB takes seconds, and little is gained beyond

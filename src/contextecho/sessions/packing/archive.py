@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from contextecho.own_files import refuse_endless
-from contextecho.sessions.building.jsontext import scrub
 
 FORMAT: Final = "contextecho.archive/1"
 MANIFEST: Final = "manifest.json"
@@ -94,5 +93,7 @@ def _is_in(file: Path, folder: Path) -> bool:
 
 def written(manifest: Manifest) -> bytes:
     """The manifest as JSON for a human to read too."""
+    from contextecho.sessions.building.jsontext import scrub
+
     plain = scrub(msgspec.to_builtins(manifest))
     return msgspec.json.format(msgspec.json.encode(plain), indent=1) + b"\n"
