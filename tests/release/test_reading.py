@@ -337,7 +337,7 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path):
 def test_the_whole_release_is_read_and_each_planted_value_found(tmp_path: Path):
     written = write_tree(tmp_path)
     assert sum(written.values()) == FILES == 41_921
-    tree = read_release(tmp_path, processes=2)
+    tree = read_release(tmp_path)
     cells = cells_of_tree(tree)
     check_planted(cells, list(PANEL), positions=12)
     check_onset(cells, ANTHROPIC)

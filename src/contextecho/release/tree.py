@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from contextecho import __version__
-from contextecho.processes import spread
 from contextecho.release.flags import Flag
 from contextecho.release.layout import load_layout
 from contextecho.release.manifest import heed_manifests, load_manifests, protocol_of
@@ -32,16 +31,14 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]  # by path
 
 
-def read_release(folder: Path | str, *, processes: int | None = 1) -> Tree:
-    """Read the tree in `folder`, over so many processes (None: one a core). Changes nothing.
+def read_release(folder: Path | str) -> Tree:
+    """Read the tree in `folder`, and change nothing.
 
-    More than one are for programs whose main module can be imported again, as with
-    `multiprocessing`. Raises `UsageError` when there is no such tree; what is wrong in it is
-    in `findings`.
+    Raises `UsageError` when there is no such tree; what is wrong in it is in `findings`.
     """
     layout = load_layout()
     found = sorted(find_files(Path(folder), layout), key=lambda file: file.path)
-    read = spread(read_file, found, [0] * len(found), processes=processes, load=load_layout)
+    read = list(map(read_file, found))
     found_once, read_once = _without_copies(found, read)
     read_once = two_versions(found_once, read_once)
     manifests = load_manifests(found_once)

@@ -32,7 +32,7 @@ def command(folder: Path, dry_run: bool, store: Path | str, as_json: bool) -> No
     from contextecho.release import import_release, read_release, summarise
     from contextecho.store import open_store
 
-    tree = read_release(folder, processes=None)
+    tree = read_release(folder)
     summary = summarise(tree)
     if as_json:
         print_json(summary)
