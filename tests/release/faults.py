@@ -75,6 +75,22 @@ def replace(place: Path, content: bytes) -> None:
     place.write_bytes(content)
 
 
+def pipe(file: str) -> Deed:
+    def change(folder: Path) -> None:
+        (folder / file).unlink()
+        os.mkfifo(folder / file)
+
+    return change
+
+
+def dangling(file: str) -> Deed:
+    def change(folder: Path) -> None:
+        (folder / file).unlink()
+        (folder / file).symlink_to("nowhere")
+
+    return change
+
+
 def null(file: str, key: str) -> Deed:
     def change(folder: Path) -> None:
         held = json.loads((folder / file).read_text()) | {key: None}
@@ -182,6 +198,15 @@ FAULTS = {
     "a text where a number stands": Fault(
         Flag.UNREADABLE, C01, "input_tokens", keys(C01, input_tokens="many")
     ),
+    "a number no database holds": Fault(
+        Flag.UNREADABLE, C01, "input_tokens", keys(C01, input_tokens=2**63)
+    ),
+    "a score without end": Fault(Flag.INVALID_SCORE, C01, "1000000", keys(C01, score=10**30)),
+    "nested without end": Fault(
+        Flag.UNREADABLE, C01, "recursion", data(C01, b'{"a": ' + b"[" * 100_000 + b"]" * 100_000)
+    ),
+    "a pipe": Fault(Flag.UNREADABLE, C01, "not a regular file", pipe(C01)),
+    "a link to nowhere": Fault(Flag.UNREADABLE, C01, "No such file", dangling(C01)),
     "a huge file": Fault(
         Flag.UNREADABLE, C01, "more than 8 MB", data(C01, b'{"a": "' + b"x" * (9 << 20) + b'"}')
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -324,6 +325,19 @@ def test_a_target_may_have_its_provider_or_a_date_in_its_name(
     file.write_text(json.dumps({"response_text": "56", "score": 3, "target": name}))
     read = read_release(tmp_path)
     assert [finding.flag for finding in read.findings] == ([] if same else ["path-mismatch"])
+
+
+def test_a_name_that_is_no_utf_8_can_be_kept(tmp_path: Path):
+    folder = tmp_path / "results" / "negative_controls" / "t" / "P5_pre_C6" / "filler"
+    folder.mkdir(parents=True)
+    name = os.fsencode(folder) + b"/N\xff.json"
+    with open(name, "wb") as file:  # noqa: PTH123
+        file.write(b'{"response_text": "\\u0000", "score": 3}')
+    with open_store(tmp_path / "kept") as store:
+        release, _ = import_release(store, read_release(tmp_path))
+        (row,) = range(len(cells_of_store(store, release)))
+        assert cells_of_store(store, release, texts=True).texts == ("\0",)
+        assert cells_of_store(store, release).stimulus[row] == "N\N{REPLACEMENT CHARACTER}"
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path):

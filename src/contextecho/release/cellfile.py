@@ -9,7 +9,7 @@ value that was ever written for one is read here and judged elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 T = TypeVar("T")
 Score = int | float | str | bool | None | UnsetType
 Text = str | None | UnsetType
-Count = int | None | UnsetType
+Count = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None | UnsetType
 Number = float | None | UnsetType
 
 TWINS = {
@@ -101,6 +101,8 @@ class CellFile(msgspec.Struct, gc=False):
 
 
 KEYS = frozenset(CellFile.__struct_fields__)
+NOT_A_CELL = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What the decoders raise for bytes that are none."""
 CELL_DECODER = msgspec.json.Decoder(CellFile)
 KEY_DECODER = msgspec.json.Decoder(dict[str, msgspec.Raw])
 

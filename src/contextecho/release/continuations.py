@@ -6,6 +6,7 @@ similarity of arguments exists only where the tool was the right one.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -87,7 +88,7 @@ def _verdicts(
 def _verdict(
     scorer: str, given: Any, valid: bool, key: str, flags: list[tuple[Flag, str]]
 ) -> ImportedVerdict:
-    shown = msgspec.json.encode(given).decode()
+    shown = json.dumps(given)
     if not valid:
         flags.append((Flag.INVALID_SCORE, f"{key} {shown}"))
     return ImportedVerdict(

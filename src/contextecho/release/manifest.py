@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from contextecho.release.cellfile import NOT_A_CELL
 from contextecho.release.flags import Flag
 from contextecho.release.reading import FileRead
 from contextecho.release.twins import voided
@@ -47,7 +48,7 @@ def load_manifests(found: Sequence[Found]) -> list[Manifest]:
 def _load(file: Found) -> Manifest:
     try:
         return Manifest(file, msgspec.json.decode(Path(file.file).read_bytes(), type=_Listing))
-    except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
+    except (*NOT_A_CELL, OSError) as error:
         return Manifest(file, _Listing(), str(error))
 
 

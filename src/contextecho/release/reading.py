@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from contextecho.release.cellfile import CELL_DECODER, KEY_DECODER, KEYS, TWINS, CellFile, said
+from contextecho.own_files import refuse_endless
+from contextecho.release.cellfile import (
+    CELL_DECODER,
+    KEY_DECODER,
+    KEYS,
+    NOT_A_CELL,
+    TWINS,
+    CellFile,
+    said,
+)
 from contextecho.release.continuations import read_continuation
 from contextecho.release.contracts import published_compliance
 from contextecho.release.flags import Flag
@@ -52,7 +63,7 @@ def read_file(found: Found) -> FileRead:
         return FileRead(path, sha256, (), (_finding(Flag.UNREADABLE, path, problem),))
     try:
         cells, findings = _read_cells(layout, place, data, path, sha256)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except NOT_A_CELL as error:
         problem = str(error) or type(error).__name__
         return FileRead(path, sha256, (), (_finding(Flag.UNREADABLE, path, problem),))
     return FileRead(path, sha256, cells, findings)
@@ -60,6 +71,7 @@ def read_file(found: Found) -> FileRead:
 
 def _load(file: str) -> tuple[bytes | None, str]:
     """The bytes and their SHA-256; of a file that is too large for a cell only the hash."""
+    refuse_endless(Path(file))
     with open(file, "rb", buffering=0) as opened:  # noqa: PTH123
         if os.fstat(opened.fileno()).st_size > MOST_BYTES:
             return None, hashlib.file_digest(opened, "sha256").hexdigest()
@@ -274,7 +286,7 @@ def _whole(given: Any, low: int, high: int) -> float | None:
 
 
 def _shown(given: Any) -> str:
-    return msgspec.json.encode(given).decode()
+    return json.dumps(given)  # msgspec writes no whole number above 2**64
 
 
 def _is_counted(position: str) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 
 from contextecho.errors import UsageError
 from contextecho.release.layout import Layout
+from contextecho.untrusted import mend_halves
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -66,4 +67,5 @@ def _below(top: Path, root: str) -> Iterator[Found]:
         folders.sort()
         below = folder[len(start) :].strip(os.sep).replace(os.sep, "/")
         for name in sorted(files):
-            yield Found(f"{folder}{os.sep}{name}", root, f"{below}/{name}" if below else name)
+            shown = mend_halves(f"{below}/{name}" if below else name)  # it may be no UTF-8
+            yield Found(f"{folder}{os.sep}{name}", root, shown)
