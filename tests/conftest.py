@@ -44,18 +44,20 @@ def _shared_folder() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def numbers() -> Iterator[int]:
+def running_numbers() -> Iterator[int]:
     """Numbers that no other folder of this run has."""
     return itertools.count(1)
 
 
 @pytest.fixture
 def tmp_path(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, numbers: Iterator[int]
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    running_numbers: Iterator[int],
 ) -> Path:
     """As pytest's own, which looks for a free number among the folders of all tests before."""
     name = re.sub(r"\W", "_", request.node.name)[:24]
-    return tmp_path_factory.mktemp(f"{name}-{next(numbers)}", numbered=False)
+    return tmp_path_factory.mktemp(f"{name}-{next(running_numbers)}", numbered=False)
 
 
 @pytest.fixture

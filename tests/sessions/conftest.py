@@ -17,10 +17,10 @@ from sessions.claude_code_lines import write
 def cache(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
-    numbers: Iterator[int],
+    running_numbers: Iterator[int],
 ) -> Path:
     """A cache of the test's own."""
-    folder = tmp_path_factory.mktemp(f"cache-{next(numbers)}", numbered=False)
+    folder = tmp_path_factory.mktemp(f"cache-{next(running_numbers)}", numbered=False)
     monkeypatch.setenv("CONTEXTECHO_CACHE", str(folder))
     return folder
 

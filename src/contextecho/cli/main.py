@@ -6,6 +6,7 @@ each command lives in the file of its name, as an object `command`.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -82,6 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     _accept_any_text()
     _leave_in_order()
     warnings.showwarning = _say_warning
+    gc.freeze()  # what is imported by now stays to the end, and is not looked through for garbage
     try:
         app.main(args=argv, standalone_mode=False, prog_name="contextecho")
         with _heard():  # flushes: a full disk is told of here, not when the interpreter ends

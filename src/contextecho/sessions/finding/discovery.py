@@ -287,8 +287,7 @@ def _newest_first(files: Iterable[tuple[Candidate, Summaries]]) -> tuple[FoundSe
     for number, repeats in repeats_among([each.summary for each in whole]).items():
         whole[number] = replace(whole[number], repeated=sum(repeats.values()))
     for sessions in (whole, broken):
-        sessions.sort(key=attrgetter("modified"), reverse=True)
-        sessions.sort(key=attrgetter("last_used"), reverse=True)
+        sessions.sort(key=attrgetter("last_used", "modified"), reverse=True)
     return (*whole, *broken)
 
 
