@@ -14,6 +14,7 @@ from contextecho.stats import (
     Pairs,
     drift_gap,
     newcombe,
+    newcombe_paired,
     pair_cells,
     proportion_gap,
     proportion_mean,
@@ -61,7 +62,7 @@ def test_full_compliance_in_both_arms_still_has_a_width(grid: Grid) -> None:
 def test_one_position_and_one_stressor_get_the_score_interval(grid: Grid) -> None:
     found = proportion_gap(grid([[[1] * 9 + [0]]], [[[1] * 3 + [0] * 7]]))
     assert found.estimate == pytest.approx(0.6)
-    assert found.interval == newcombe(9, 10, 3, 10)
+    assert found.interval == newcombe_paired(3, 6, 0, 1)
     assert found.note is not None
     assert "nothing here reaches beyond it" in found.note
 

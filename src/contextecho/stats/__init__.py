@@ -16,41 +16,74 @@ __all__ = [
     "AucEstimate",
     "CellKey",
     "Components",
+    "CrossedGap",
+    "Direction",
+    "DirectionAgreement",
+    "Equivalence",
     "GapEstimate",
+    "IndependentChange",
     "Interval",
     "MeanEstimate",
     "Method",
+    "MixedMean",
     "Pairs",
     "PermutationResult",
+    "PredictionPowered",
     "PublishedEstimate",
     "RankShift",
     "RatioEstimate",
+    "Readings",
+    "Stop",
     "Unit",
+    "Watch",
     "agreement",
     "auc",
     "auc_by_chance",
     "cluster_mean_interval",
+    "clusters_needed",
+    "crossed_gap",
+    "direction_agreement",
+    "direction_of",
     "drift_gap",
+    "equivalence",
+    "gap_change",
+    "gap_power",
     "geometric_ratio",
     "holm",
+    "independent_change",
     "krippendorff_alpha",
     "minimum_detectable_gap",
+    "mixed_mean",
     "newcombe",
+    "newcombe_paired",
     "pair_cells",
+    "paired_score_interval",
     "pca",
+    "prediction_powered_gap",
     "proportion_gap",
     "proportion_mean",
     "published_mean",
     "published_onset_gap",
     "published_ratio",
     "ratio_of_means",
+    "score_interval",
     "sign_flip_p",
     "stratified_rank_shift",
+    "watch_gap",
 ]
 
 if TYPE_CHECKING:
     from contextecho.stats.agreement import Agreement, agreement, krippendorff_alpha
+    from contextecho.stats.change import IndependentChange, gap_change, independent_change
     from contextecho.stats.components import Components, pca
+    from contextecho.stats.crossed import CrossedGap, crossed_gap
+    from contextecho.stats.directions import (
+        Direction,
+        DirectionAgreement,
+        direction_agreement,
+        direction_of,
+    )
+    from contextecho.stats.equivalence import Equivalence, equivalence
     from contextecho.stats.gap import (
         GapEstimate,
         MeanEstimate,
@@ -58,10 +91,21 @@ if TYPE_CHECKING:
         cluster_mean_interval,
         drift_gap,
     )
+    from contextecho.stats.mixed import MixedMean, mixed_mean
     from contextecho.stats.pairs import CellKey, Pairs, pair_cells
     from contextecho.stats.permutation import PermutationResult, holm, sign_flip_p
-    from contextecho.stats.power import minimum_detectable_gap
-    from contextecho.stats.proportion import newcombe, proportion_gap, proportion_mean
+    from contextecho.stats.power import clusters_needed, gap_power, minimum_detectable_gap
+    from contextecho.stats.prediction_powered import (
+        PredictionPowered,
+        Readings,
+        prediction_powered_gap,
+    )
+    from contextecho.stats.proportion import (
+        newcombe,
+        newcombe_paired,
+        proportion_gap,
+        proportion_mean,
+    )
     from contextecho.stats.published import (
         PublishedEstimate,
         published_mean,
@@ -69,27 +113,107 @@ if TYPE_CHECKING:
         published_ratio,
     )
     from contextecho.stats.ratio import RatioEstimate, geometric_ratio, ratio_of_means
+    from contextecho.stats.score_intervals import paired_score_interval, score_interval
     from contextecho.stats.separation import AucEstimate, auc, auc_by_chance
+    from contextecho.stats.sequential import Stop, Watch, watch_gap
     from contextecho.stats.stratified import RankShift, stratified_rank_shift
     from contextecho.stats.units import Unit
 else:
     _HOMES = {
-        "agreement": ("Agreement", "agreement", "krippendorff_alpha"),
-        "components": ("Components", "pca"),
-        "gap": ("GapEstimate", "MeanEstimate", "Method", "cluster_mean_interval", "drift_gap"),
-        "pairs": ("CellKey", "Pairs", "pair_cells"),
-        "permutation": ("PermutationResult", "holm", "sign_flip_p"),
-        "power": ("minimum_detectable_gap",),
-        "proportion": ("newcombe", "proportion_gap", "proportion_mean"),
+        "agreement": (
+            "Agreement",
+            "agreement",
+            "krippendorff_alpha",
+        ),
+        "change": (
+            "IndependentChange",
+            "gap_change",
+            "independent_change",
+        ),
+        "components": (
+            "Components",
+            "pca",
+        ),
+        "crossed": (
+            "CrossedGap",
+            "crossed_gap",
+        ),
+        "directions": (
+            "Direction",
+            "DirectionAgreement",
+            "direction_agreement",
+            "direction_of",
+        ),
+        "equivalence": (
+            "Equivalence",
+            "equivalence",
+        ),
+        "gap": (
+            "GapEstimate",
+            "MeanEstimate",
+            "Method",
+            "cluster_mean_interval",
+            "drift_gap",
+        ),
+        "mixed": (
+            "MixedMean",
+            "mixed_mean",
+        ),
+        "pairs": (
+            "CellKey",
+            "Pairs",
+            "pair_cells",
+        ),
+        "permutation": (
+            "PermutationResult",
+            "holm",
+            "sign_flip_p",
+        ),
+        "power": (
+            "clusters_needed",
+            "gap_power",
+            "minimum_detectable_gap",
+        ),
+        "prediction_powered": (
+            "PredictionPowered",
+            "Readings",
+            "prediction_powered_gap",
+        ),
+        "proportion": (
+            "newcombe",
+            "newcombe_paired",
+            "proportion_gap",
+            "proportion_mean",
+        ),
         "published": (
             "PublishedEstimate",
             "published_mean",
             "published_onset_gap",
             "published_ratio",
         ),
-        "ratio": ("RatioEstimate", "geometric_ratio", "ratio_of_means"),
-        "separation": ("AucEstimate", "auc", "auc_by_chance"),
-        "stratified": ("RankShift", "stratified_rank_shift"),
+        "ratio": (
+            "RatioEstimate",
+            "geometric_ratio",
+            "ratio_of_means",
+        ),
+        "score_intervals": (
+            "paired_score_interval",
+            "score_interval",
+        ),
+        "separation": (
+            "AucEstimate",
+            "auc",
+            "auc_by_chance",
+        ),
+        "sequential": (
+            "Stop",
+            "Watch",
+            "watch_gap",
+        ),
+        "stratified": (
+            "RankShift",
+            "stratified_rank_shift",
+        ),
         "units": ("Unit",),
     }
 

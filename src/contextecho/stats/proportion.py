@@ -10,13 +10,16 @@ but never more than there are cells: a low variance of few clusters is luck.
 A difference over clusters is the gap of Definition 1 with its cluster-t interval,
 cut at -1 and 1. Where that has none (every cluster the same: ten of ten in both
 arms), and where the cells are all there is to go by (one cluster, one stimulus),
-Newcombe's score interval stands in. It takes the arms as independent samples
-and the cells as independent of each other, and says so.
+Newcombe's score interval for paired cells stands in. It takes the pairs as
+independent of each other, and says so.
 
     Wilson (1927)    (p + z^2/2n +- z sqrt(p (1 - p) / n + z^2/4n^2)) / (1 + z^2/n)
     Newcombe (1998)  method 10, from Wilson's limits (l, u) of each arm:
-                     low  = p1 - p2 - sqrt((p1 - l1)^2 + (u2 - p2)^2)
-                     high = p1 - p2 + sqrt((u1 - p1)^2 + (p2 - l2)^2)
+                     low  = p1 - p2 - sqrt((p1 - l1)^2 - 2 phi (p1 - l1)(u2 - p2) + (u2 - p2)^2)
+                     high = p1 - p2 + sqrt((u1 - p1)^2 - 2 phi (u1 - p1)(p2 - l2) + (p2 - l2)^2)
+                     phi is 0 for independent arms; for pairs the correlation of the
+                     table (a b; c d), its a d - b c lessened by n / 2 but not below 0
+                     where positive
 """
 
 from __future__ import annotations
@@ -95,11 +98,13 @@ def proportion_gap(pairs: Pairs, *, level: float = 0.95) -> GapEstimate:
         return msgspec.structs.replace(gap, interval=cut)
     # Rates weighted as the estimate is, so that the interval lies around it.
     a, b = (unit_means(arm, pairs.clusters, pairs.stimuli) for arm in (pairs.a, pairs.b))
-    n = len(pairs)
-    note = "score interval: takes cells and arms as independent"
+    n, rates = len(pairs), (float(a.means.mean()), float(b.means.mean()))
+    both = float(np.sum(pairs.a * pairs.b))
+    phi = _phi(both, float(pairs.a.sum()) - both, float(pairs.b.sum()) - both, n)
+    note = "score interval: takes the pairs as independent"
     return msgspec.structs.replace(
         gap,
-        interval=_newcombe(float(a.means.mean()), n, float(b.means.mean()), n, level),
+        interval=_newcombe(*rates, n, n, level, phi, "newcombe-paired"),
         note="; ".join(filter(None, (note, a.note))),
     )
 
@@ -113,18 +118,50 @@ def newcombe(
     """
     if not (0 <= successes_a <= n_a and 0 <= successes_b <= n_b and n_a and n_b):
         raise ValueError("each arm needs n > 0 and 0 <= successes <= n")
-    return _newcombe(successes_a / n_a, n_a, successes_b / n_b, n_b, level)
+    return _newcombe(successes_a / n_a, successes_b / n_b, n_a, n_b, level, 0.0, "newcombe")
 
 
-def _newcombe(p_a: float, n_a: int, p_b: float, n_b: int, level: float) -> Interval:
+def newcombe_paired(
+    both: int, only_a: int, only_b: int, neither: int, *, level: float = 0.95
+) -> Interval:
+    """Newcombe's interval of the difference of two rates on the same cells, `a - b`.
+
+    The counts are those of the cells in which both arms succeeded, one alone, and neither.
+    Raises `ValueError` on a negative count, or without cells.
+    """
+    n = both + only_a + only_b + neither
+    if min(both, only_a, only_b, neither) < 0 or not n:
+        raise ValueError("the four counts must not be negative, and one must be positive")
+    a, b = (both + only_a) / n, (both + only_b) / n
+    return _newcombe(a, b, n, n, level, _phi(both, only_a, only_b, n), "newcombe-paired")
+
+
+def _newcombe(
+    p_a: float, p_b: float, n_a: int, n_b: int, level: float, phi: float, method: str
+) -> Interval:
     z = _z(level)
     (low_a, high_a), (low_b, high_b) = _wilson(p_a, n_a, z), _wilson(p_b, n_b, z)
     return Interval(
-        low=p_a - p_b - math.hypot(p_a - low_a, high_b - p_b),
-        high=p_a - p_b + math.hypot(high_a - p_a, p_b - low_b),
+        low=p_a - p_b - _third_side(p_a - low_a, high_b - p_b, phi),
+        high=p_a - p_b + _third_side(high_a - p_a, p_b - low_b, phi),
         level=level,
-        method="newcombe",
+        method=method,
     )
+
+
+def _third_side(one: float, other: float, phi: float) -> float:
+    """Of a triangle with these sides and the cosine phi between them."""
+    return math.sqrt(max(one**2 - 2.0 * phi * one * other + other**2, 0.0))
+
+
+def _phi(both: float, only_a: float, only_b: float, n: int) -> float:
+    """Newcombe's correlation of a paired table; 0 where a margin is empty."""
+    neither = n - both - only_a - only_b
+    margins = (both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither)
+    if margins <= 0.0:
+        return 0.0
+    cross = both * neither - only_a * only_b
+    return (max(cross - n / 2, 0.0) if cross > 0.0 else cross) / math.sqrt(margins)
 
 
 def _z(level: float) -> float:
