@@ -36,6 +36,7 @@ COMMANDS = {
     "snapshot": "Print, byte for byte, what a model would be shown.",
     "store": "Look into a store, check it, shrink it, export it, put several together.",
     "stimuli": "List and show what a model is asked.",
+    "validate": "Try the estimators on simulated studies with planted gaps.",
 }
 
 EPILOG = """\b

@@ -29,10 +29,14 @@ __all__ = [
     "Pairs",
     "PermutationResult",
     "PredictionPowered",
+    "Promise",
     "PublishedEstimate",
     "RankShift",
     "RatioEstimate",
     "Readings",
+    "Record",
+    "Setting",
+    "Share",
     "Stop",
     "Unit",
     "Watch",
@@ -60,6 +64,7 @@ __all__ = [
     "paired_score_interval",
     "pca",
     "prediction_powered_gap",
+    "promises",
     "proportion_gap",
     "proportion_mean",
     "published_mean",
@@ -67,9 +72,12 @@ __all__ = [
     "published_ratio",
     "ratio_of_means",
     "score_interval",
+    "settings",
     "sign_flip_p",
     "stratified_rank_shift",
+    "validate_setting",
     "watch_gap",
+    "worlds",
 ]
 
 if TYPE_CHECKING:
@@ -83,7 +91,6 @@ if TYPE_CHECKING:
         direction_agreement,
         direction_of,
     )
-    from contextecho.stats.equivalence import Equivalence, equivalence
     from contextecho.stats.gap import (
         GapEstimate,
         MeanEstimate,
@@ -100,12 +107,7 @@ if TYPE_CHECKING:
         Readings,
         prediction_powered_gap,
     )
-    from contextecho.stats.proportion import (
-        newcombe,
-        newcombe_paired,
-        proportion_gap,
-        proportion_mean,
-    )
+    from contextecho.stats.proportion import proportion_gap, proportion_mean
     from contextecho.stats.published import (
         PublishedEstimate,
         published_mean,
@@ -116,105 +118,48 @@ if TYPE_CHECKING:
     from contextecho.stats.score_intervals import paired_score_interval, score_interval
     from contextecho.stats.separation import AucEstimate, auc, auc_by_chance
     from contextecho.stats.sequential import Stop, Watch, watch_gap
+    from contextecho.stats.simulated.validation import (
+        Promise,
+        Record,
+        Share,
+        promises,
+        validate_setting,
+    )
+    from contextecho.stats.simulated.worlds import Setting, settings, worlds
     from contextecho.stats.stratified import RankShift, stratified_rank_shift
+    from contextecho.stats.tost import Equivalence, equivalence
     from contextecho.stats.units import Unit
+    from contextecho.stats.wilson import newcombe, newcombe_paired
 else:
     _HOMES = {
-        "agreement": (
-            "Agreement",
-            "agreement",
-            "krippendorff_alpha",
-        ),
-        "change": (
-            "IndependentChange",
-            "gap_change",
-            "independent_change",
-        ),
-        "components": (
-            "Components",
-            "pca",
-        ),
-        "crossed": (
-            "CrossedGap",
-            "crossed_gap",
-        ),
-        "directions": (
-            "Direction",
-            "DirectionAgreement",
-            "direction_agreement",
-            "direction_of",
-        ),
-        "equivalence": (
-            "Equivalence",
-            "equivalence",
-        ),
-        "gap": (
-            "GapEstimate",
-            "MeanEstimate",
-            "Method",
-            "cluster_mean_interval",
-            "drift_gap",
-        ),
-        "mixed": (
-            "MixedMean",
-            "mixed_mean",
-        ),
-        "pairs": (
-            "CellKey",
-            "Pairs",
-            "pair_cells",
-        ),
-        "permutation": (
-            "PermutationResult",
-            "holm",
-            "sign_flip_p",
-        ),
-        "power": (
-            "clusters_needed",
-            "gap_power",
-            "minimum_detectable_gap",
-        ),
-        "prediction_powered": (
-            "PredictionPowered",
-            "Readings",
-            "prediction_powered_gap",
-        ),
-        "proportion": (
-            "newcombe",
-            "newcombe_paired",
-            "proportion_gap",
-            "proportion_mean",
-        ),
+        "agreement": ("Agreement", "agreement", "krippendorff_alpha"),
+        "change": ("IndependentChange", "gap_change", "independent_change"),
+        "components": ("Components", "pca"),
+        "crossed": ("CrossedGap", "crossed_gap"),
+        "directions": ("Direction", "DirectionAgreement", "direction_agreement", "direction_of"),
+        "gap": ("GapEstimate", "MeanEstimate", "Method", "cluster_mean_interval", "drift_gap"),
+        "mixed": ("MixedMean", "mixed_mean"),
+        "pairs": ("CellKey", "Pairs", "pair_cells"),
+        "permutation": ("PermutationResult", "holm", "sign_flip_p"),
+        "power": ("clusters_needed", "gap_power", "minimum_detectable_gap"),
+        "prediction_powered": ("PredictionPowered", "Readings", "prediction_powered_gap"),
+        "proportion": ("proportion_gap", "proportion_mean"),
         "published": (
             "PublishedEstimate",
             "published_mean",
             "published_onset_gap",
             "published_ratio",
         ),
-        "ratio": (
-            "RatioEstimate",
-            "geometric_ratio",
-            "ratio_of_means",
-        ),
-        "score_intervals": (
-            "paired_score_interval",
-            "score_interval",
-        ),
-        "separation": (
-            "AucEstimate",
-            "auc",
-            "auc_by_chance",
-        ),
-        "sequential": (
-            "Stop",
-            "Watch",
-            "watch_gap",
-        ),
-        "stratified": (
-            "RankShift",
-            "stratified_rank_shift",
-        ),
+        "ratio": ("RatioEstimate", "geometric_ratio", "ratio_of_means"),
+        "score_intervals": ("paired_score_interval", "score_interval"),
+        "separation": ("AucEstimate", "auc", "auc_by_chance"),
+        "sequential": ("Stop", "Watch", "watch_gap"),
+        "simulated.validation": ("Promise", "Record", "Share", "promises", "validate_setting"),
+        "simulated.worlds": ("Setting", "settings", "worlds"),
+        "stratified": ("RankShift", "stratified_rank_shift"),
+        "tost": ("Equivalence", "equivalence"),
         "units": ("Unit",),
+        "wilson": ("newcombe", "newcombe_paired"),
     }
 
     def __getattr__(name: str) -> object:

@@ -1,41 +1,36 @@
-"""Proportions and their differences, for compliance.
+"""Proportions over clusters and their differences, for compliance.
 
-A proportion has Wilson's interval, which stays between 0 and 1 and has a width
-where every cell is a success; a t interval, cut or on the logit, covers as little
+A proportion has Wilson's interval (see `wilson`), which stays between 0 and 1 and has
+a width where every cell is a success; a t interval, cut or on the logit, covers as little
 as a tenth of the time there (docs/statistics.md). With k > 1 clusters it is Wilson's
 with t(k - 1) for z, and with the n that would give independent cells the
 variance seen between the clusters, p (1 - p) / (s^2 / k) (Korn and Graubard 1998),
 but never more than there are cells: a low variance of few clusters is luck.
 
-A difference over clusters is the gap of Definition 1 with its cluster-t interval,
-cut at -1 and 1. Where that has none (every cluster the same: ten of ten in both
-arms), and where the cells are all there is to go by (one cluster, one stimulus),
-Newcombe's score interval for paired cells stands in. It takes the pairs as
-independent of each other, and says so.
-
-    Wilson (1927)    (p + z^2/2n +- z sqrt(p (1 - p) / n + z^2/4n^2)) / (1 + z^2/n)
-    Newcombe (1998)  method 10, from Wilson's limits (l, u) of each arm:
-                     low  = p1 - p2 - sqrt((p1 - l1)^2 - 2 phi (p1 - l1)(u2 - p2) + (u2 - p2)^2)
-                     high = p1 - p2 + sqrt((u1 - p1)^2 - 2 phi (u1 - p1)(p2 - l2) + (p2 - l2)^2)
-                     phi is 0 for independent arms; for pairs the correlation of the
-                     table (a b; c d), its a d - b c lessened by n / 2 but not below 0
-                     where positive
+A difference over clusters combines the two arms' intervals as Newcombe (1998) does, with
+the correlation of the arms' cluster rates for phi. Where the arms are near 1, as contracts
+are, a t interval over the cluster differences covers 89% at five clusters; this one does
+not fall below 93% (docs/validation.md). One cluster of one stimulus takes its pairs as
+independent, and says so.
 """
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from contextecho.stats.gap import GapEstimate, MeanEstimate, drift_gap
 from contextecho.stats.interval import Interval
-from contextecho.stats.mean_intervals import check_level, t_quantile
+from contextecho.stats.mean_intervals import check_level, over, t_quantile
 from contextecho.stats.pairs import Pairs
-from contextecho.stats.units import Labels, Unit, Units, unit_means
+from contextecho.stats.units import FloatArray, Labels, Unit, unit_means
+from contextecho.stats.wilson import (
+    difference_limits,
+    newcombe_paired,
+    normal_quantile,
+    wilson_limits,
+)
 
 _ROUNDING = 1e-12  # relative to a variance of at most 1/4
 
@@ -62,24 +57,14 @@ def proportion_mean(
     if not n:
         return MeanEstimate(mean=None, interval=None, clusters=0, n=0, note="no scored cells")
     rate = float(units.means.mean())
-    clustered = units.clusters > 1
-    critical = t_quantile(level, units.clusters - 1) if clustered else _z(level)
-    low, high = _wilson(rate, _effective(units, rate) if clustered else n, critical)
-    interval = Interval(
-        low=min(max(low, 0.0), rate),
-        high=max(min(high, 1.0), rate),
-        level=level,
-        method="cluster-wilson" if clustered else "wilson",
-    )
+    if units.clusters > 1:
+        low, high = rate_limits(units.means[np.newaxis], n, level)[:, 0]
+        method = "cluster-wilson"
+    else:
+        low, high = wilson_limits(rate, n, normal_quantile(level))
+        method = "wilson"
+    interval = Interval(low=float(low), high=float(high), level=level, method=method)
     return MeanEstimate(mean=rate, interval=interval, clusters=units.clusters, n=n, note=units.note)
-
-
-def _effective(units: Units, rate: float) -> float:
-    """How many independent cells would vary as much as the clusters do, at most all there are."""
-    between = float(units.means.var(ddof=1)) / units.clusters
-    if between <= _ROUNDING:
-        return units.observations
-    return min(rate * (1.0 - rate) / between, units.observations)
 
 
 def proportion_gap(pairs: Pairs, *, level: float = 0.95) -> GapEstimate:
@@ -92,86 +77,37 @@ def proportion_gap(pairs: Pairs, *, level: float = 0.95) -> GapEstimate:
     gap = drift_gap(pairs, level=level)
     if gap.estimate is None:
         return gap
-    if gap.interval is not None and gap.unit is not Unit.OBSERVATION:
-        low, high = max(-1.0, gap.interval.low), min(1.0, gap.interval.high)
-        cut = msgspec.structs.replace(gap.interval, low=low, high=high)
-        return msgspec.structs.replace(gap, interval=cut)
-    # Rates weighted as the estimate is, so that the interval lies around it.
     a, b = (unit_means(arm, pairs.clusters, pairs.stimuli) for arm in (pairs.a, pairs.b))
-    n, rates = len(pairs), (float(a.means.mean()), float(b.means.mean()))
-    both = float(np.sum(pairs.a * pairs.b))
-    phi = _phi(both, float(pairs.a.sum()) - both, float(pairs.b.sum()) - both, n)
-    note = "score interval: takes the pairs as independent"
-    return msgspec.structs.replace(
-        gap,
-        interval=_newcombe(*rates, n, n, level, phi, "newcombe-paired"),
-        note="; ".join(filter(None, (note, a.note))),
-    )
+    if gap.unit is Unit.OBSERVATION:
+        both, kept_a, kept_b = (int(x.sum()) for x in (pairs.a * pairs.b, pairs.a, pairs.b))
+        only_a, only_b = kept_a - both, kept_b - both
+        neither = len(pairs) - both - only_a - only_b
+        interval = newcombe_paired(both, only_a, only_b, neither, level=level)
+        note = "score interval: takes the pairs as independent"
+        return msgspec.structs.replace(
+            gap, interval=interval, note="; ".join(filter(None, (note, a.note)))
+        )
+    low, high = rate_gap_limits(a.means[np.newaxis], b.means[np.newaxis], len(pairs), level)[:, 0]
+    method = over("cluster-newcombe", gap.unit)
+    interval = Interval(low=float(low), high=float(high), level=level, method=method)
+    return msgspec.structs.replace(gap, interval=interval, note=a.note)
 
 
-def newcombe(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95
-) -> Interval:
-    """Newcombe's interval of a difference of two independent proportions, `a - b`.
-
-    Raises `ValueError` unless 0 <= successes <= n and n > 0 in both arms.
-    """
-    if not (0 <= successes_a <= n_a and 0 <= successes_b <= n_b and n_a and n_b):
-        raise ValueError("each arm needs n > 0 and 0 <= successes <= n")
-    return _newcombe(successes_a / n_a, successes_b / n_b, n_a, n_b, level, 0.0, "newcombe")
+def rate_limits(means: FloatArray, n: int, level: float) -> FloatArray:
+    """The limits (2, studies) of rates from cluster rates (studies, k) of `n` cells in all."""
+    rate = means.mean(axis=1)
+    between = means.var(axis=1, ddof=1) / means.shape[1]
+    same = between <= _ROUNDING
+    # How many independent cells would vary as much as the clusters do, at most all there are.
+    effective = np.where(same, n, rate * (1.0 - rate) / np.where(same, 1.0, between))
+    return wilson_limits(rate, np.minimum(effective, n), t_quantile(level, means.shape[1] - 1))
 
 
-def newcombe_paired(
-    both: int, only_a: int, only_b: int, neither: int, *, level: float = 0.95
-) -> Interval:
-    """Newcombe's interval of the difference of two rates on the same cells, `a - b`.
-
-    The counts are those of the cells in which both arms succeeded, one alone, and neither.
-    Raises `ValueError` on a negative count, or without cells.
-    """
-    n = both + only_a + only_b + neither
-    if min(both, only_a, only_b, neither) < 0 or not n:
-        raise ValueError("the four counts must not be negative, and one must be positive")
-    a, b = (both + only_a) / n, (both + only_b) / n
-    return _newcombe(a, b, n, n, level, _phi(both, only_a, only_b, n), "newcombe-paired")
-
-
-def _newcombe(
-    p_a: float, p_b: float, n_a: int, n_b: int, level: float, phi: float, method: str
-) -> Interval:
-    z = _z(level)
-    (low_a, high_a), (low_b, high_b) = _wilson(p_a, n_a, z), _wilson(p_b, n_b, z)
-    return Interval(
-        low=p_a - p_b - _third_side(p_a - low_a, high_b - p_b, phi),
-        high=p_a - p_b + _third_side(high_a - p_a, p_b - low_b, phi),
-        level=level,
-        method=method,
-    )
-
-
-def _third_side(one: float, other: float, phi: float) -> float:
-    """Of a triangle with these sides and the cosine phi between them."""
-    return math.sqrt(max(one**2 - 2.0 * phi * one * other + other**2, 0.0))
-
-
-def _phi(both: float, only_a: float, only_b: float, n: int) -> float:
-    """Newcombe's correlation of a paired table; 0 where a margin is empty."""
-    neither = n - both - only_a - only_b
-    margins = (both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither)
-    if margins <= 0.0:
-        return 0.0
-    cross = both * neither - only_a * only_b
-    return (max(cross - n / 2, 0.0) if cross > 0.0 else cross) / math.sqrt(margins)
-
-
-def _z(level: float) -> float:
-    """The two-sided quantile of the normal distribution."""
-    return float(special.ndtri(0.5 + level / 2))
-
-
-def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's limits of a proportion; scipy's take a whole number of successes only."""
-    shrink = 1.0 + z * z / n
-    half = z * math.sqrt(p * (1.0 - p) / n + z * z / (4 * n * n))
-    centre = p + z * z / (2 * n)
-    return (centre - half) / shrink, (centre + half) / shrink
+def rate_gap_limits(a: FloatArray, b: FloatArray, n: int, level: float) -> FloatArray:
+    """The limits (2, studies) of differences of rates, from cluster rates (studies, k) of each."""
+    centred = [arm - arm.mean(axis=1, keepdims=True) for arm in (a, b)]
+    norms = np.sqrt(np.prod([np.square(arm).sum(axis=1) for arm in centred], axis=0))
+    products = (centred[0] * centred[1]).sum(axis=1)
+    phi = np.where(norms > _ROUNDING, products / np.where(norms > _ROUNDING, norms, 1.0), 0.0)
+    limits = (rate_limits(arm, n, level) for arm in (a, b))
+    return difference_limits(a.mean(axis=1), next(limits), b.mean(axis=1), next(limits), phi)

@@ -26,16 +26,22 @@ def test_p_is_that_of_statsmodels_two_one_sided_tests(grid: Grid, margin: float,
     assert found.p == pytest.approx(float(expected))
 
 
-def test_equivalent_means_that_the_ninety_percent_interval_lies_within(grid: Grid) -> None:
+@pytest.mark.parametrize("alpha", [0.025, 0.05])
+def test_equivalent_means_that_the_interval_lies_within(grid: Grid, alpha: float) -> None:
     gap = drift_gap(gap_of(grid, UNITS))
-    found = equivalence(gap, 0.3)
+    found = equivalence(gap, 0.3, alpha=alpha)
     assert found.interval is not None
-    low, high = DescrStatsW(UNITS).tconfint_mean(alpha=0.1)
+    low, high = DescrStatsW(UNITS).tconfint_mean(alpha=2 * alpha)
     assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
-    assert found.interval.level == 0.9
+    assert found.interval.level == 1 - 2 * alpha
     reach = max(abs(low), abs(high))
-    assert equivalence(gap, reach * 1.001).equivalent
-    assert not equivalence(gap, reach * 0.999).equivalent
+    assert equivalence(gap, reach * 1.001, alpha=alpha).equivalent
+    assert not equivalence(gap, reach * 0.999, alpha=alpha).equivalent
+
+
+def test_by_default_the_interval_is_the_one_that_stands_beside_the_gap(grid: Grid) -> None:
+    gap = drift_gap(gap_of(grid, UNITS))
+    assert equivalence(gap, 0.3).interval == gap.interval
 
 
 def test_little_data_never_shows_that_nothing_happened(grid: Grid) -> None:
