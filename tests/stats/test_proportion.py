@@ -74,12 +74,12 @@ def test_the_interval_stays_between_minus_one_and_one(grid: Grid) -> None:
 
 
 def test_full_compliance_in_both_arms_still_has_a_width(grid: Grid) -> None:
-    # Wilson's limit at one with t(2), in both arms and independent.
     found = proportion_gap(grid(np.ones((3, 1, 10)), np.ones((3, 1, 10))))
-    t = scipy_stats.t.ppf(0.975, 2)
+    expected = confint_proportions_2indep(30, 30, 30, 30, method="newcomb")
     assert found.interval is not None
-    assert found.interval.high == pytest.approx(1 - 30 / (30 + t**2))
-    assert found.interval.low == pytest.approx(-found.interval.high)
+    assert (found.interval.low, found.interval.high) == pytest.approx(expected)
+    assert found.note is not None
+    assert "independent" in found.note
 
 
 def test_one_position_and_one_stressor_get_the_score_interval(grid: Grid) -> None:

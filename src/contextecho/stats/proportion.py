@@ -8,9 +8,10 @@ variance seen between the clusters, p (1 - p) / (s^2 / k) (Korn and Graubard 199
 but never more than there are cells: a low variance of few clusters is luck.
 
 A difference over clusters combines the two arms' intervals as Newcombe (1998) does, with
-the correlation of the arms' cluster rates for phi. Where the arms are near 1, as contracts
-are, a t interval over the cluster differences covers 89% at five clusters; this one does
-not fall below 93% (docs/validation.md). One cluster of one stimulus takes its pairs as
+the correlation of the arms' cluster rates for phi: near 1, where contracts are, it covers
+where a t over the cluster differences does not (docs/validation.md). Where all clusters
+differ alike (ten of ten in both arms), and where the cells are all there is to go by (one
+cluster, one stimulus), Newcombe's interval for pairs stands in. It takes the pairs as
 independent, and says so.
 """
 
@@ -78,7 +79,7 @@ def proportion_gap(pairs: Pairs, *, level: float = 0.95) -> GapEstimate:
     if gap.estimate is None:
         return gap
     a, b = (unit_means(arm, pairs.clusters, pairs.stimuli) for arm in (pairs.a, pairs.b))
-    if gap.unit is Unit.OBSERVATION:
+    if gap.interval is None or gap.unit is Unit.OBSERVATION:
         both, kept_a, kept_b = (int(x.sum()) for x in (pairs.a * pairs.b, pairs.a, pairs.b))
         only_a, only_b = kept_a - both, kept_b - both
         neither = len(pairs) - both - only_a - only_b

@@ -170,12 +170,10 @@ def _all_looks(name: str, simulated: _Simulated, low: FloatArray, high: FloatArr
 
 
 def _change(simulated: _Simulated) -> Answers:
-    """A second run without a gap, on the same positions and battery."""
-    setting = simulated.setting
-    studies = draw(
-        setting.world, 0.0, setting.clusters, len(simulated.units), simulated.rng
-    ).differences
-    changes = mean_of_present(simulated.tables - mean_of_present(studies))
+    """From a second run without a gap, whose positions share nothing with the first's."""
+    setting, studies = simulated.setting, len(simulated.units)
+    before = draw(setting.world, 0.0, setting.clusters, studies, simulated.rng).differences
+    changes = mean_of_present(simulated.tables - mean_of_present(before))
     truth = simulated.truth - true_gap(setting.world, 0.0, setting.clusters)
     found = limits(changes, level=LEVEL)
     return _interval("change", truth, changes.mean(axis=1), found, _differ(changes))
@@ -189,15 +187,16 @@ def _compliance(simulated: _Simulated) -> Iterator[Answers]:
     a, b = kept.mean(axis=(3, 4))
     units, cells = a - b, int(np.prod(kept.shape[2:]))
     estimate = units.mean(axis=1)
-    yield _interval("compliance", truth, estimate, rate_gap_limits(a, b, cells, LEVEL))
-    clustered = limits(units, level=LEVEL)
-    yield _interval("compliance, t", truth, estimate, clustered, _differ(units))
     flat = kept.reshape(2, len(units), -1)
     tables = np.stack(
         (flat[0] & flat[1], flat[0] & ~flat[1], ~flat[0] & flat[1], ~flat.any(axis=0))
     )
     scores = [newcombe_paired(*map(int, table)) for table in tables.sum(axis=2).T]
     score = np.array([(interval.low, interval.high) for interval in scores]).T
+    differ = _differ(units)
+    default = np.where(differ, rate_gap_limits(a, b, cells, LEVEL), score)
+    yield _interval("compliance", truth, estimate, default)
+    yield _interval("compliance, t", truth, estimate, limits(units, level=LEVEL), differ)
     yield _interval("compliance, pairs", truth, estimate, score)
 
 
