@@ -39,6 +39,7 @@ COMMANDS = {
     "store": "Look into a store, check it, shrink it, export it, put several together.",
     "stimuli": "List and show what a model is asked.",
     "studies": "List and show the studies: which question, on which forks, against what.",
+    "validate": "Try the estimators on simulated studies with planted gaps.",
 }
 
 _HOMES = {"import": "importing"}  # of a name that Python keeps for itself
