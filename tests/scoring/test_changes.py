@@ -155,3 +155,24 @@ def test_over_several_sessions_the_sessions_are_the_clusters(store: Store) -> No
     assert pooled.interval is not None
     half = 4.302653 * 0.3 / math.sqrt(3)  # t(0.975, 2) x sd / sqrt(n)
     assert pooled.interval.high - 0.5 == pytest.approx(half, rel=1e-5)
+
+
+def test_the_spread_between_sessions_is_that_of_a_balanced_table(store: Store) -> None:
+    """Three sessions, 4 x 5 pairs each: the ANOVA estimates, which REML equals where balanced."""
+    plan = make_plan(positions=4, paraphrases=1)
+    gaps = {"one": 0.2, "two": 0.5, "three": 1.1}
+    order = list(dict.fromkeys(cell.stimulus for cell in plan.cells))
+
+    def level(cell: Cell, by: float) -> float:
+        # Within a session the five questions differ by -0.2 .. 0.2, alike at each position.
+        return 3.0 - (by + 0.1 * (order.index(cell.stimulus) - 2)) * (cell.arm is Arm.SESSION)
+
+    for name, gap in gaps.items():
+        run = judged(store, on_session(plan, name), lambda c, by=gap: level(c, by))
+    series = analyse_series(store, find_series(store, run))
+    (spread,) = [s for s in series.spreads if s.measure is Measure.REGISTER]
+    within = 3 * 4 * sum((0.1 * k) ** 2 for k in range(-2, 3)) / (3 * 20 - 3)
+    means = 20 * sum((gap - 0.6) ** 2 for gap in gaps.values()) / 2
+    assert (spread.sessions, spread.pairs) == (3, 60)
+    assert spread.within == pytest.approx(within, rel=1e-4)
+    assert spread.between == pytest.approx((means - within) / 20, rel=1e-4)

@@ -45,6 +45,7 @@ __all__ = [
     "Screen",
     "Screened",
     "SeriesAnalysis",
+    "SessionSpread",
     "Shift",
     "ShownReply",
     "Stratum",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
         JudgeMirror,
         Measure,
         RunAnalysis,
+        SessionSpread,
         ShownReply,
     )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
@@ -149,6 +151,7 @@ else:
             "JudgeMirror",
             "Measure",
             "RunAnalysis",
+            "SessionSpread",
             "ShownReply",
         ),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),

@@ -121,6 +121,28 @@ class GapChange(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
+class SessionSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """The variance of paired differences (lengths: of log10 ratios) over sessions, by REML."""
+
+    target: str
+    battery: str
+    measure: Measure
+    level: str | None
+    conditional: bool  # only pairs that keep the contract in both arms
+    between: float | None  # variance between sessions
+    within: float | None  # variance within a session
+    sessions: int
+    pairs: int
+    note: str | None = None  # why there are no components
+
+    @property
+    def share(self) -> float | None:
+        """The part of the variance that lies between sessions."""
+        if self.between is None or self.within is None:
+            return None
+        return self.between / (self.between + self.within)
+
+
 class FingerprintPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One reply in the plane of the first two principal components."""
 

@@ -15,7 +15,15 @@ from contextecho.errors import UsageError
 from contextecho.scoring.analysis import analyse_run, score_run
 from contextecho.scoring.changes import BETWEEN_RUNS, Arms, arms_of, change_between, with_holm
 from contextecho.scoring.contrasts import adjusted, by_position, by_session, contrast
-from contextecho.scoring.model import OVERALL, Contrast, GapChange, Measure, RunAnalysis
+from contextecho.scoring.heterogeneity import spreads_of
+from contextecho.scoring.model import (
+    OVERALL,
+    Contrast,
+    GapChange,
+    Measure,
+    RunAnalysis,
+    SessionSpread,
+)
 from contextecho.scoring.planned import Planned
 from contextecho.scoring.scores import ScoredCell, Slice, by_slice
 from contextecho.scoring.verdicts import judge_sets
@@ -45,6 +53,7 @@ class SeriesAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     study: Study  # of the first part; its level and what that chose are the part's own
     parts: tuple[Part, ...]  # in the order of their collection
     pooled: tuple[tuple[str | None, Contrast], ...]  # by level, over several sessions
+    spreads: tuple[SessionSpread, ...]  # of the first contrast, over several sessions
     changes: tuple[GapChange, ...]  # of the first contrast, from the first level of a group
 
     @property
@@ -93,6 +102,7 @@ def analyse_series(
         study=studies[0],
         parts=parts,
         pooled=_pooled(studies[0], together, measures) if several else (),
+        spreads=tuple(_spreads(studies[0], together, measures)) if several else (),
         changes=_changes(studies[0], parts, together, measures, several=several),
     )
 
@@ -149,6 +159,16 @@ def _pooled(
     ]
     corrected = adjusted([each for _, each in found])
     return tuple((level, each) for (level, _), each in zip(found, corrected, strict=True))
+
+
+def _spreads(
+    study: Study,
+    together: Mapping[str | None, Sequence[ScoredCell]],
+    measures: Sequence[Measure],
+) -> Iterator[SessionSpread]:
+    for spec in study.contrasts[:1]:
+        for level, cells in together.items():
+            yield from spreads_of(_surfaces(spec, cells, measures), level)
 
 
 def _changes(

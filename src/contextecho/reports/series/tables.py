@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextecho.reports.headline import difference
 from contextecho.reports.measures import READINGS
 from contextecho.reports.tables import Column, Table, with_footnotes
-from contextecho.reports.typeset import estimate, p_value, whole
-from contextecho.scoring import Contrast, SeriesAnalysis
+from contextecho.reports.typeset import Quantity, estimate, number, p_value, whole
+from contextecho.scoring import Contrast, SeriesAnalysis, SessionSpread
 
 
 def runs_table(series: SeriesAnalysis) -> Table:
@@ -66,6 +66,45 @@ def contrasts_table(series: SeriesAnalysis) -> Table:
         rows=tuple(rows),
     )
     return with_footnotes(table)
+
+
+def spreads_table(series: SeriesAnalysis) -> Table | None:
+    """How much of the variance of pairs lies between sessions; None with one session."""
+    if not series.spreads:
+        return None
+    table = Table(
+        caption="The variance of the first contrast's pairs, between sessions and within them "
+        "(REML; of lengths, of log10 ratios)",
+        columns=(
+            Column("level"),
+            Column("target"),
+            Column("measure, battery"),
+            Column("pairs taken"),
+            Column("between", "n"),
+            Column("within", "n"),
+            Column("share between", "n"),
+            Column("sessions", "n"),
+            Column("pairs", "n"),
+            Column("note", "n"),
+        ),
+        rows=tuple(_spread(spread) for spread in series.spreads),
+    )
+    return with_footnotes(table)
+
+
+def _spread(spread: SessionSpread) -> tuple[str, ...]:
+    return (
+        spread.level or "–",
+        spread.target,
+        f"{READINGS[spread.measure].name}, {spread.battery}",
+        "contract kept in both arms" if spread.conditional else "all",
+        "–" if spread.between is None else f"{spread.between:.4f}",
+        "–" if spread.within is None else f"{spread.within:.4f}",
+        "–" if spread.share is None else number(spread.share, Quantity.SHARE),
+        whole(spread.sessions),
+        whole(spread.pairs),
+        spread.note or "",
+    )
 
 
 def _contrast(c: Contrast) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.markdown import pipe_table, render_markdown
 from contextecho.reports.page import render_page
 from contextecho.reports.series.figures import figures_of
-from contextecho.reports.series.tables import contrasts_table, runs_table
+from contextecho.reports.series.tables import contrasts_table, runs_table, spreads_table
 from contextecho.reports.series.words import said_of
 from contextecho.reports.typeset import listing
 from contextecho.scoring import SeriesAnalysis
@@ -70,6 +70,7 @@ def _values(series: SeriesAnalysis) -> dict[str, Any]:
             for part in series.parts
             if (table := crossings_table(part.analysis.crossings, part.name)) is not None
         ],
+        "spreads": spreads_table(series),
         "cannot_say": CANNOT_SAY,
     }
 
