@@ -1,7 +1,7 @@
 """`make bench`: every benchmark against its peer or floor, one after the other.
 
-Each prints ratios and what they were measured on. The coverage study and the token
-estimate are studies of their own (`coverage.py`, `token_estimate.py`), run by hand.
+Each prints ratios and what they were measured on. The token estimate is a study of its own
+(`token_estimate.py`), run by hand; so is the validation of the statistics (`contextecho validate`).
 """
 
 from __future__ import annotations

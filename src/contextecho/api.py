@@ -33,6 +33,7 @@ from contextecho.contexts import (
     Unit,
     load_protocol,
 )
+from contextecho.counting import counted
 from contextecho.defaults import STORE, TIMEOUT, store_place
 from contextecho.engine import (
     DEFAULT_LIMITS,
@@ -67,7 +68,7 @@ from contextecho.models import (
 from contextecho.reports import write_report, write_scan
 from contextecho.sessions import Session
 from contextecho.store import RunInfo, Store, open_store
-from contextecho.studies import Plan, load_study, make_plan
+from contextecho.studies import Plan, Study, load_study, make_plan, studies_of
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,30 +101,80 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(
-    session: Session, *, target: str | Sequence[str], study: str = "trajectory", **choices: Any
+    session: Session,
+    *,
+    target: str | Sequence[str],
+    study: str = "trajectory",
+    level: str | None = None,
+    **choices: Any,
 ) -> Plan:
     """Say which cells `study` collects on `session` for the targets. Sends nothing.
 
-    `study` is a catalog id or the path of a TOML file; `choices` replace what it
-    says: positions, arms, batteries, paraphrases, replicates, protocol, rendering,
-    budget_tokens, anchor, placement, system, padding, max_output_tokens
-    (`studies.make_plan`). Raises `UsageError`, `SessionError` or `DataError`.
+    `study` is a catalog id or the path of a TOML file, `level` one of its levels, if it has
+    any (`plans` makes all); `choices` replace what it says: positions, arms, batteries,
+    paraphrases, replicates, protocol, rendering, budget_tokens, anchor, placement, system,
+    padding, foreign, max_output_tokens (`studies.make_plan`). Raises `UsageError`,
+    `SessionError` or `DataError`.
     """
+    chosen = load_study(study)
+    if level is not None:
+        (chosen,) = studies_of(chosen, [level])
+    return _plan(chosen, session, _targets(target), choices)
+
+
+def plans(
+    sessions: Sequence[Session],
+    *,
+    target: str | Sequence[str],
+    study: str = "trajectory",
+    levels: Sequence[str] | None = None,
+    **choices: Any,
+) -> tuple[Plan, ...]:
+    """One plan for each session at each level of `study`, or at those named; else as `plan`.
+
+    Raises `UsageError` also for fewer sessions than the study needs.
+    """
+    whole, targets = load_study(study), _targets(target)
+    given = [_FIELDS.get(name, name) for name, value in choices.items() if value is not None]
+    apart = {session.sha256: session for session in sessions}
+    if len(apart) < whole.sessions:
+        raise UsageError(
+            f"study {whole.id} compares sessions: it needs {whole.sessions} or more, and "
+            f"{counted(len(apart), 'session')} can be told apart",
+            todo="name the files of several sessions",
+        )
+    return tuple(
+        _plan(at, session, targets, choices)
+        for at in studies_of(whole, levels, chosen=given)
+        for session in apart.values()
+    )
+
+
+_FIELDS = {"placement": "anchor_placement"}  # choices that a study calls otherwise
+
+
+def _targets(target: str | Sequence[str]) -> list[str]:
+    targets = [target] if isinstance(target, str) else list(target)
+    for name in targets:
+        check_target(name)
+    return targets
+
+
+def _plan(study: Study, session: Session, targets: list[str], choices: dict[str, Any]) -> Plan:
     known = (make_plan.__kwdefaults__ or {}).keys()
     if unknown := sorted(choices.keys() - known):
         raise UsageError(
             f"a plan has no choice {', '.join(unknown)}",
             todo=f"known are {', '.join(sorted(known))}",
         )
-    targets = [target] if isinstance(target, str) else list(target)
-    for name in targets:
-        check_target(name)
-    chosen = load_study(study)
-    fitting = shown_to(targets, choices.get("protocol") or chosen.protocol)
-    choices |= {name: value for name, value in fitting.items() if choices.get(name) is None}
+    fitting = shown_to(targets, choices.get("protocol") or study.protocol)
+    own = {"rendering": study.rendering, "budget_tokens": study.budget_tokens}
+    for name, value in fitting.items():
+        if choices.get(name) is None and own[name] is None:
+            choices = {**choices, name: value}
     counter, estimated = _planning_counter(targets)
     made = make_plan(
-        chosen,
+        study,
         session,
         targets,
         counter=counter,
@@ -132,7 +183,7 @@ def plan(
     )
     asked = [note for name in made.targets for note in asking_notes(name)]
     notes = [*made.notes, *estimated, *asked, *_too_long(made)]
-    if fitting["budget_tokens"] and fitting["budget_tokens"] == choices["budget_tokens"]:
+    if fitting["budget_tokens"] and fitting["budget_tokens"] == made.study.budget_tokens:
         notes.append(
             f"a prefix holds up to {fitting['budget_tokens']:,} tokens, fewer than the protocol's "
             f"{made.protocol.budget:,}, so that a target's context has room for the reply"
@@ -232,7 +283,7 @@ def prepare(
     plan: Plan,
     *,
     judge: str | None = None,
-    budget: str | None = None,
+    budget: str | Purse | None = None,
     reach: Reach = DIRECT,
     judge_reach: Reach | None = None,
     allow_self_judging: bool = False,
@@ -242,9 +293,10 @@ def prepare(
 ) -> Iterator[Prepared]:
     """Open all that `plan` needs, and refuse what needs no call to be refused. Sends nothing.
 
-    `budget` ("5usd", "2Mtok") covers targets and judge. `reach` is for the targets,
-    `judge_reach` for the judge (default: `reach` when it is of the same provider); `models`
-    are open models of your own, by the name of the target or judge that each stands for.
+    `budget` ("5usd", "2Mtok", or a purse that several plans share) covers targets and judge.
+    `reach` is for the targets, `judge_reach` for the judge (default: `reach` when it is of the
+    same provider); `models` are open models of your own, by the name of the target or judge that
+    each stands for.
 
     With `batch`, targets are asked through their providers' batch APIs, and the judge live once
     all has come back; without `wait`, what is not back yet is left with the provider, and the
@@ -253,7 +305,7 @@ def prepare(
     Raises `UsageError` (also for a judge that is one of the targets) and `ProviderError`
     without a key.
     """
-    purse = None if budget is None else Purse(Budget.parse(budget))
+    purse = Purse(Budget.parse(budget)) if isinstance(budget, str) else budget
     refuse_self_judging(plan, judge, allowed=allow_self_judging)
     for problem in _too_long(plan):
         raise UsageError(problem, todo="lower --context (budget_tokens) or --max-output")

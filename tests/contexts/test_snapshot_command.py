@@ -150,7 +150,7 @@ def test_arms_anchors_and_the_deployers_prompt(long_path: str, tmp_path: Path) -
         (["--at", "onset"], b"is not one position"),
         (["--at", "step:0"], b"is not one position"),
         (["--at", "5", "--protocol", "loose"], b"not one of 'strict', 'published'"),
-        (["--at", "5", "--arm", "foreign"], b"not one of 'scratch', 'control'"),
+        (["--at", "5", "--arm", "elsewhere"], b"not one of 'scratch', 'control'"),
         (["--at", "5", "--budget", "0"], b"holds nothing"),
         (["--at", "5", "--system", "/nowhere"], b"cannot be read"),
         (["--at", "5", "--format", "openai", "--target", "anthropic/x"], b"--format anthropic"),
@@ -197,7 +197,12 @@ def test_where_the_question_stands_is_said(long_path: str, form: list[str], says
 
 @pytest.mark.parametrize(
     ("choice", "names"),
-    [(ARM, Arm), (PLACEMENT, Placement), (RENDERING, Rendering), (PROTOCOL, protocol_ids())],
+    [
+        (ARM, {*Arm} - {Arm.FOREIGN}),
+        (PLACEMENT, Placement),
+        (RENDERING, Rendering),
+        (PROTOCOL, protocol_ids()),
+    ],
 )
 def test_help_lists_what_the_rooms_know(choice: click.Choice[str], names: Iterable[str]) -> None:
     assert sorted(choice.choices) == sorted(names)

@@ -12,13 +12,15 @@ import pytest
 
 from contextecho.contexts import Snapshot
 from contextecho.engine import Estimate
+from contextecho.release import ReleaseSummary
 from contextecho.reports.exports import COLUMNS, Document
+from contextecho.reports.series.writing import SeriesDocument
 from contextecho.scoring import Screen
 from contextecho.sessions import Session
 from contextecho.studies import Plan
 from docs.pages import Run, page
 
-ROOTS = (Document, Screen, Session, Snapshot, Estimate, Plan)
+ROOTS = (Document, SeriesDocument, Screen, Session, Snapshot, Estimate, Plan, ReleaseSummary)
 TABLES = dict(page("data.md").tables)
 
 

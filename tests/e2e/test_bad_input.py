@@ -124,7 +124,7 @@ def test_a_session_shorter_than_a_position(
         ((*SIMULATED, "--study", "unheard"), 'no study "unheard"'),
         ((*SIMULATED, "--protocol", "loose"), "'strict', 'published'"),
         ((*SIMULATED, "--battery", "unheard"), "unheard"),
-        ((*SIMULATED, "--arms", "session,foreign"), "foreign"),
+        ((*SIMULATED, "--arms", "session,elsewhere"), "elsewhere"),
         ((*SIMULATED, "--positions", "here"), "here"),
         slowly((*SIMULATED, "--positions", "even:0"), "even:0"),
         ((*SIMULATED, "--anchor", "Z9"), "Z9"),

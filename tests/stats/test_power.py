@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 from statsmodels.stats.power import TTestPower
 
-from contextecho.stats import minimum_detectable_gap
+from contextecho.stats import clusters_needed, gap_power, minimum_detectable_gap
 
 SD_PAIR = 0.72 * 2**0.5  # ux.md, section 7: sd of a reply about 0.72 (paper, table 4)
 
@@ -67,3 +67,40 @@ def test_a_single_unit_detects_nothing() -> None:
 def test_numbers_that_make_no_plan_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError):
         minimum_detectable_gap(1.0, 12, 5, **wrong)
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 5, 12, 24])
+@pytest.mark.parametrize("gap", [0.1, 0.5, 1.5])
+def test_power_is_that_of_statsmodels_t_test_power(clusters: int, gap: float) -> None:
+    expected = TTestPower().power(gap, clusters, 0.025, alternative="larger")
+    assert gap_power(gap, 1.0, clusters, 1) == pytest.approx(float(expected), abs=1e-6)
+    assert gap_power(-gap, 1.0, clusters, 1) == gap_power(gap, 1.0, clusters, 1)
+
+
+@pytest.mark.parametrize("gap", [0.2, 0.5, 1.5])
+@pytest.mark.parametrize("icc", [0.0, 0.4])
+def test_the_clusters_needed_are_the_fewest_that_suffice(gap: float, icc: float) -> None:
+    needed = clusters_needed(gap, SD_PAIR, 5, icc=icc)
+    assert needed is not None
+    assert gap_power(gap, SD_PAIR, needed, 5, icc=icc) >= 0.8
+    assert needed == 2 or gap_power(gap, SD_PAIR, needed - 1, 5, icc=icc) < 0.8
+
+
+def test_no_number_of_clusters_finds_a_gap_of_zero() -> None:
+    assert clusters_needed(0.0, 1.0, 5) is None
+    assert gap_power(0.0, 1.0, 12, 5) == pytest.approx(0.025)
+    assert gap_power(1.0, 1.0, 1, 5) == 0.0
+    assert gap_power(0.5, 0.0, 5, 1) == 1.0
+
+
+def test_the_half_widths_of_the_papers_table_4_imply_the_spread_of_a_reply() -> None:
+    # Sonnet 4.6, turns 1 to 1,500: half the width of each interval, from 25 and 25 replies.
+    half = [0.44, 0.44, 0.46, 0.48, 0.42, 0.48, 0.46, 0.42]
+    haiku = [0.48, 0.44, 0.44, 0.40, 0.42, 0.48, 0.44, 0.48]
+    sonnet = [0.40, 0.40, 0.36, 0.34, 0.34, 0.34, 0.34, 0.38]
+    opus = [0.28, 0.26, 0.20, 0.22, 0.20, 0.16, 0.20, 0.20]
+    mean = sum(map(sum, (half, haiku, sonnet, opus))) / 32
+    sd_pair = mean / scipy_stats.norm.ppf(0.975) * 25**0.5
+    assert sd_pair / 2**0.5 == pytest.approx(0.66, abs=0.01)
+    assert max(half) / 1.96 * (25 / 2) ** 0.5 == pytest.approx(0.87, abs=0.01)
+    assert 0.66 < SD_PAIR / 2**0.5 < 0.87  # what plans assume lies between mean and worst

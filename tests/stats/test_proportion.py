@@ -14,6 +14,7 @@ from contextecho.stats import (
     Pairs,
     drift_gap,
     newcombe,
+    newcombe_paired,
     pair_cells,
     proportion_gap,
     proportion_mean,
@@ -37,16 +38,39 @@ def test_newcombe_agrees_with_statsmodels(n_a: int, n_b: int, data: st.DataObjec
     assert -1.0 - 1e-9 <= found.low <= found.high <= 1.0 + 1e-9
 
 
-def test_clustered_compliance_has_the_cluster_t_interval(grid: Grid) -> None:
+def test_clustered_compliance_combines_the_arms_intervals_as_newcombe_does(grid: Grid) -> None:
     a, b = np.random.default_rng(4).integers(0, 2, (2, 6, 1, 10))
-    assert proportion_gap(grid(a, b)).interval == drift_gap(grid(a, b)).interval
+    where = np.repeat(np.arange(6), 10)
+    arms = [proportion_mean(arm.ravel(), where) for arm in (a, b)]
+    (p, lp, up), (q, lq, uq) = (
+        (arm.mean, arm.interval.low, arm.interval.high)
+        for arm in arms
+        if arm.mean is not None and arm.interval is not None
+    )
+    phi = np.corrcoef(a.mean(axis=(1, 2)), b.mean(axis=(1, 2)))[0, 1]
+    below = ((p - lp) ** 2 - 2 * phi * (p - lp) * (uq - q) + (uq - q) ** 2) ** 0.5
+    above = ((up - p) ** 2 - 2 * phi * (up - p) * (q - lq) + (q - lq) ** 2) ** 0.5
+    found = proportion_gap(grid(a, b)).interval
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((p - q - below, p - q + above))
+    assert found.method == "cluster-newcombe"
+
+
+def test_many_positions_have_nearly_the_t_interval(grid: Grid) -> None:
+    draw = np.random.default_rng(6)
+    a, b = draw.random((2, 200, 1, 10)) < np.array([0.6, 0.4])[:, None, None, None]
+    score = proportion_gap(grid(a, b)).interval
+    student = drift_gap(grid(a.astype(float), b.astype(float))).interval
+    assert score is not None
+    assert student is not None
+    assert (score.low, score.high) == pytest.approx((student.low, student.high), abs=0.002)
 
 
 def test_the_interval_stays_between_minus_one_and_one(grid: Grid) -> None:
-    a, b = np.ones((2, 1, 4)), np.array([[[0, 0, 0, 0]], [[1, 1, 0, 0]]])
-    found = proportion_gap(grid(a, b))
+    found = proportion_gap(grid(np.ones((2, 1, 4)), np.zeros((2, 1, 4))))
+    assert found.estimate == 1.0
     assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == (-1.0, 1.0)
+    assert found.interval.low < found.interval.high == 1.0
 
 
 def test_full_compliance_in_both_arms_still_has_a_width(grid: Grid) -> None:
@@ -61,7 +85,7 @@ def test_full_compliance_in_both_arms_still_has_a_width(grid: Grid) -> None:
 def test_one_position_and_one_stressor_get_the_score_interval(grid: Grid) -> None:
     found = proportion_gap(grid([[[1] * 9 + [0]]], [[[1] * 3 + [0] * 7]]))
     assert found.estimate == pytest.approx(0.6)
-    assert found.interval == newcombe(9, 10, 3, 10)
+    assert found.interval == newcombe_paired(3, 6, 0, 1)
     assert found.note is not None
     assert "nothing here reaches beyond it" in found.note
 

@@ -152,7 +152,7 @@ def test_a_context_that_only_a_plan_s_snapshot_names_stays(store: Store, place: 
 
 def test_it_is_described_in_numbers(full: Store, run: RunInfo):
     contents = describe(full)
-    assert contents.schema == 3
+    assert contents.schema == 4
     assert contents.bytes > 4096
     assert contents.replies == {"answer": 2, "failed": 1}
     assert contents.waiting == 1

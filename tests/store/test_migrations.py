@@ -15,6 +15,7 @@ from contextecho.errors import DataError, UsageError
 from contextecho.models import Answer, Failed, FailureKind, Usage
 from contextecho.store import Verdict, find_store, migrations, open_store
 from contextecho.store.databases import Database
+from contextecho.store.imports import IMPORTED
 from contextecho.store.tables import EVERY
 from servers.postgres import PostgresServer
 from store.plans import make_plan
@@ -69,12 +70,12 @@ def test_a_store_of_the_version_before_opens_with_all_that_it_holds(old: Path):
         assert store.begin_run(plan, "elsewhere", {}).created_at == run.created_at
         batch = store.batches.open(run.id, "openai", [plan.request(plan.cells[3])])
         assert store.batches.unfinished(run.id) == (batch,)
-    assert version(old) == 3
+    assert version(old) == 4
 
 
 def test_statements_and_migrations_name_the_same_columns(place: str):
     open_store(place).close()
-    for table in EVERY:
+    for table in (*EVERY, *IMPORTED):
         if "://" in place:
             sql = "SELECT column_name FROM information_schema.columns WHERE table_name ="
             found = query(place, f"{sql} '{table.name}' AND table_schema = current_schema()")
@@ -96,7 +97,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
         later.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, broken))
         with pytest.raises(ZeroDivisionError):
             open_store(place)
-    assert version(place) == 3
+    assert version(place) == 4
     with pytest.raises(Exception, match=r"no such table: half|\"half\" does not exist"):
         query(place, "SELECT * FROM half")
     with open_store(place) as store:
@@ -118,12 +119,12 @@ def at_once(open_one: Callable[[], None], many: int = 6) -> None:
 
 def test_a_new_store_is_made_once_by_many_who_open_it(place: str):
     at_once(lambda: open_store(place).close())
-    assert version(place) == 3
+    assert version(place) == 4
 
 
 def test_an_old_store_is_brought_up_once_by_many_who_open_it(old: Path):
     at_once(lambda: open_store(old).close())
-    assert version(old) == 3
+    assert version(old) == 4
     assert query(old, "SELECT count(*) FROM batch") == [(0,)]
 
 
@@ -134,7 +135,7 @@ def test_a_newer_store_is_refused(place: str):
         place, "PRAGMA user_version = 99" if is_file else "UPDATE contextecho_store SET schema = 99"
     )
     for create in (True, False):
-        with pytest.raises(DataError, match=r"schema 99, .* knows up to 3 \(upgrade contextecho\)"):
+        with pytest.raises(DataError, match=r"schema 99, .* knows up to 4 \(upgrade contextecho\)"):
             open_store(place, create=create)
     assert version(place) == 99
 

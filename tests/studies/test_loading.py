@@ -99,7 +99,7 @@ def test_a_wrong_key_is_one_line_with_file_and_key(
 
 
 def test_a_study_that_does_not_exist_names_those_that_do(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="use one of demo, trajectory"):
+    with pytest.raises(DataError, match="studies list"):
         load_study("onset-sweep")
     with pytest.raises(DataError, match="there is no study"):
         load_study(str(tmp_path / "missing.toml"))

@@ -177,7 +177,7 @@ def test_cells_are_small(long_session: Session) -> None:
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
-        ({"arms": ["foreign"]}, 'there is no arm "foreign"'),
+        ({"arms": ["elsewhere"]}, 'there is no arm "elsewhere"'),
         ({"arms": []}, "needs an arm"),
         ({"rendering": "html"}, 'there is no rendering "html"'),
         ({"protocol": "loose"}, 'there is no protocol "loose"'),

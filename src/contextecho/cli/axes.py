@@ -28,7 +28,7 @@ def _only_one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> 
 
 
 _OPTIONS = (
-    click.argument("session"),
+    click.argument("sessions", metavar="SESSION...", nargs=-1, required=True),
     click.option(
         "--target", "-t", "targets", multiple=True, required=True, metavar="PROVIDER/MODEL",
         help="Who is asked: openai/gpt-4.1, local, simulated, ... May be given several times.",
@@ -37,12 +37,15 @@ _OPTIONS = (
                  help="Who scores the register. None unless named: measures without a judge."),
     click.option("--allow-self-judging", is_flag=True, help="Let a target judge itself; marked."),
     click.option("--study", default="trajectory", show_default=True,
-                 help="Catalog id or TOML file."),
+                 help="`contextecho studies list`, or a TOML file."),
+    click.option("--level", "levels", multiple=True, metavar="LEVEL",
+                 help="Only this one of the study's levels; may be given several times."),
     click.option("--positions", metavar="POLICY",
-                 help="compactions, even:N, onset, last, or turns: 100,1300,step:40."),
+                 help="compactions, crossings, even:N, onset, last, or turns: 100,1300,step:40."),
     click.option("--padding", type=int, help="Row turns before and after each compaction."),
     click.option("--arms", metavar="A,B,..",
-                 help=f"Of {', '.join(ARM.choices)}."),
+                 help=f"Of {', '.join(ARM.choices)}, foreign."),
+    click.option("--foreign", metavar="SESSION", help="What the foreign arm is shown."),
     click.option("--battery", "batteries", multiple=True, metavar="ID|FILE",
                  help="What is asked; may be given several times."),
     click.option("--n", "paraphrases", type=click.IntRange(1),
@@ -71,17 +74,20 @@ def axes(function: F) -> F:
     return function
 
 
-def plan_from(session: str, choices: dict[str, Any]) -> Plan:
-    """The plan that the shared options ask for; takes from `choices` what belongs to it."""
-    from contextecho.api import plan
+def plans_from(choices: dict[str, Any]) -> tuple[Plan, ...]:
+    """The plans that the shared options ask for: one a session and level of the study."""
+    from contextecho.api import plans
     from contextecho.cli.finding import find_session, read_text
 
     arms = choices["arms"]
     system_file = choices["system_file"]
-    return plan(
-        find_session(session),
+    foreign = choices["foreign"]
+    return plans(
+        [find_session(session) for session in choices["sessions"]],
         target=choices["targets"],
         study=choices["study"],
+        levels=choices["levels"],
+        foreign=find_session(foreign) if foreign else None,
         positions=choices["positions"],
         padding=choices["padding"],
         arms=[arm.strip() for arm in arms.split(",")] if arms else None,

@@ -13,7 +13,7 @@ from contextecho.errors import SessionError, UsageError
 from contextecho.untrusted import one_line
 
 if TYPE_CHECKING:
-    from contextecho.scoring import RunAnalysis
+    from contextecho.scoring import RunAnalysis, SeriesAnalysis
     from contextecho.sessions import FoundSession, Session
 
 _ID = re.compile(r"[\w:-]+")  # what may be the beginning of a session's id
@@ -188,6 +188,18 @@ def find_analysis(run: str, store: Path | str, *, judge: str | None = None) -> R
 
     with open_store(store, create=False) as opened:
         return analyse_run(opened, opened.find_run(run), judge=judge)
+
+
+def find_series_analysis(
+    run: str, store: Path | str, *, judge: str | None = None
+) -> SeriesAnalysis:
+    """The analysis of the series that a run belongs to: all levels and sessions of its study."""
+    from contextecho.scoring import analyse_series, find_series
+    from contextecho.store import open_store
+
+    with open_store(store, create=False) as opened:
+        runs = find_series(opened, opened.find_run(run))
+        return analyse_series(opened, runs, judge=judge)
 
 
 def read_text(file: Path, option: str) -> str:

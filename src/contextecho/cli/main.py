@@ -28,6 +28,7 @@ COMMANDS = {
     "demo": "Run the whole pipeline on the bundled session and the embedded model.",
     "doctor": "Say what works on this machine, and what to do about the rest.",
     "figures": "Draw a run's figures for a paper (PDF, SVG, PNG).",
+    "import": "Bring in the published reference's released cells.",
     "local": "Install or inspect the embedded model.",
     "plan": "Say what a probe would ask, cost and be able to detect. Sends nothing.",
     "probe": "Fork a session, ask a model on each fork, score and report.",
@@ -37,7 +38,11 @@ COMMANDS = {
     "snapshot": "Print, byte for byte, what a model would be shown.",
     "store": "Look into a store, check it, shrink it, export it, put several together.",
     "stimuli": "List and show what a model is asked.",
+    "studies": "List and show the studies: which question, on which forks, against what.",
+    "validate": "Try the estimators on simulated studies with planted gaps.",
 }
+
+_HOMES = {"import": "importing"}  # of a name that Python keeps for itself
 
 EPILOG = """\b
 Exit codes: 0 ok, 1 regression, 2 usage, 3 inconclusive, 4 incomplete,
@@ -66,7 +71,7 @@ class Commands(LazyGroup):
 
 @click.group(
     cls=Commands,
-    homes={name: f"contextecho.cli.{name}" for name in COMMANDS},
+    homes={name: f"contextecho.cli.{_HOMES.get(name, name)}" for name in COMMANDS},
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

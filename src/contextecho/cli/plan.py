@@ -5,15 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.axes import axes, judge_from, plan_from, words_given
+from contextecho.cli.axes import axes, judge_from, plans_from, words_given
 from contextecho.cli.options import json_option
 from contextecho.cli.printing import print_json, say, say_command, say_next, show
+from contextecho.cli.series import series_lines
 from contextecho.counting import counted
 
 if TYPE_CHECKING:
@@ -35,19 +36,24 @@ _SNAPSHOT_OPTIONS = {
 @axes
 @json_option
 @click.pass_context
-def command(context: click.Context, /, session: str, as_json: bool, **choices: Any) -> None:
-    """Say what probing SESSION (a path, or `latest`) would ask, cost and be able to detect."""
+def command(context: click.Context, /, as_json: bool, **choices: Any) -> None:
+    """Say what probing SESSION (a path, or `latest`) would ask, cost and be able to detect.
+
+    A study with levels, or on several sessions, makes a plan for each.
+    """
     from contextecho.api import refuse_self_judging, refuse_without_batches
 
-    plan = plan_from(session, choices)
+    plans = plans_from(choices)
+    plan, session = plans[0], choices["sessions"][0]
     if choices["batch"]:
         refuse_without_batches(plan.targets)
     refuse_self_judging(plan, judge_from(choices), allowed=choices["allow_self_judging"])
-    estimate = estimate_from(plan, choices)
+    estimates = [estimate_from(each, choices) for each in plans]
     if as_json:
-        print_json(_document(plan, estimate))
+        documents = list(map(_document, plans, estimates))
+        print_json(documents if len(documents) > 1 else documents[0])
     else:
-        for line in lines(plan, estimate):
+        for line in lines_of(plans, estimates):
             show(line)
     say_command("To read what is shown", "snapshot", session, *_snapshot_words(plan, choices))
     if choices["positions"] is None and _has_few_positions(plan):
@@ -96,14 +102,23 @@ def estimate_from(plan: Plan, choices: dict[str, Any]) -> Estimate:
         return estimate_plan(plan, judge=judge, store=store, batch=choices["batch"])
 
 
-def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> Iterator[str]:
-    """The plan for a human, before anything is spent; `seconds` if the time is known better.
+def lines_of(plans: Sequence[Plan], estimates: Sequence[Estimate]) -> Iterator[str]:
+    """The plans for a human: a single one whole, of several the first and then a line each."""
+    yield from lines(plans[0], estimates[0])
+    if len(plans) > 1:
+        yield from _wrapped(series_lines(plans, estimates))
 
-    On a terminal that is narrower than a line, the line goes on below.
-    """
+
+def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> Iterator[str]:
+    """The plan for a human, before anything is spent; `seconds` if the time is known better."""
+    yield from _wrapped(_lines(plan, estimate, seconds))
+
+
+def _wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """On a terminal that is narrower than a line, the line goes on below."""
     on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else sys.maxsize
-    for line in _lines(plan, estimate, seconds):
+    for line in lines:
         yield from textwrap.wrap(
             line,
             width,
@@ -114,7 +129,8 @@ def lines(plan: Plan, estimate: Estimate, *, seconds: float | None = None) -> It
 
 
 def _lines(plan: Plan, estimate: Estimate, seconds: float | None) -> Iterator[str]:
-    yield f"{plan.study.id} on {plan.session}, protocol {plan.protocol.id}"
+    level = f", level {plan.study.level.id}" if plan.study.level else ""
+    yield f"{plan.study.id}{level} on {plan.session}, protocol {plan.protocol.id}"
     yield f"  arms       {', '.join(plan.study.arms)}"
     yield f"  asked      {_asked(plan)}"
     yield from _positions(plan)

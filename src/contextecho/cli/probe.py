@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextecho.cli.axes import axes, judge_from, plan_from, words_given
-from contextecho.cli.finding import find_analysis
+from contextecho.cli.axes import axes, judge_from, plans_from, words_given
+from contextecho.cli.finding import find_analysis, find_series_analysis
 from contextecho.cli.options import StorePlace, store_words
-from contextecho.cli.plan import estimate_from, lines
+from contextecho.cli.plan import estimate_from, lines_of
 from contextecho.cli.printing import print_json, say, say_next
 from contextecho.counting import counted
 from contextecho.defaults import ATTEMPTS, TIMEOUT
@@ -66,10 +68,13 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 @click.option("--quiet", "-q", is_flag=True, help="No plan, no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print the analysis as JSON.")
 @click.pass_context
-def command(context: click.Context, /, session: str, **choices: Any) -> None:
-    """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers."""
+def command(context: click.Context, /, **choices: Any) -> None:
+    """Fork SESSION (a path, or `latest`), ask the targets on each fork, score the answers.
+
+    A study with levels, or on several sessions, is one run for each of them.
+    """
     from contextecho.api import place_of, prepare
-    from contextecho.engine import Limits, open_progress, parse_deadline
+    from contextecho.engine import Budget, Limits, Purse, open_progress, parse_deadline
     from contextecho.reports import refuse_unwritable
 
     given = choices["deadline"]
@@ -84,42 +89,63 @@ def command(context: click.Context, /, session: str, **choices: Any) -> None:
         raise UsageError("nothing would be left to wait for", where="--no-wait", todo="add --batch")
     if choices["batch"] and choices["replay"] is not None:
         raise UsageError("a replay asks nobody", where="--batch", todo="leave --batch out")
-    plan = plan_from(session, choices)
-    on, store = choices["on"], choices["store"]
-    place = None if on is None else place_of(on, plan, store, target_reach, batch=choices["batch"])
+    plans = plans_from(choices)
+    on, store, budget = choices["on"], choices["store"], choices["budget"]
+    place = None
+    if on is not None:
+        place = place_of(on, plans[0], store, target_reach, batch=choices["batch"])
     terms = {
         "judge": judge_from(choices),
-        "budget": choices["budget"],
+        "budget": None if budget is None else Purse(Budget.parse(budget)),
         "reach": target_reach,
         "judge_reach": judge_reach,
         "allow_self_judging": choices["allow_self_judging"],
         "batch": choices["batch"],
         "wait": not choices["no_wait"],
     }
-    with prepare(plan, **terms) as prepared:
-        estimate = estimate_from(plan, choices)
-        for line in () if choices["quiet"] else lines(plan, estimate):
+    runs: list[Run] = []
+    with ExitStack() as opened:
+        prepared = [opened.enter_context(prepare(plan, **terms)) for plan in plans]
+        estimates = [estimate_from(plan, choices) for plan in plans]
+        for line in () if choices["quiet"] else lines_of(plans, estimates):
             say(line)
-        _confirm(estimate, yes=choices["yes"])
-        run = prepared.collect(
-            store,
-            place=place,
-            progress=open_progress(quiet=choices["quiet"]),
-            limits=limits,
-        )
-    if run.collection.reason == "batches" and not run.collection.stopped_targets:
-        _leave(run, context)
+        _confirm(estimates, yes=choices["yes"])
+        for ready in prepared:
+            progress = open_progress(quiet=choices["quiet"])
+            run = ready.collect(store, place=place, progress=progress, limits=limits)
+            runs.append(run)
+            if not _handed_in(run) and not _whole(run):
+                break
+    if any(map(_handed_in, runs)) and all(_handed_in(run) or _whole(run) for run in runs):
+        for run in filter(_handed_in, runs):
+            say(f"{_state(run)}; {counted(run.collection.batches, 'batch')} with the provider")
+        _go_on(context)
         return
-    _show(run, choices["output"], as_json=choices["as_json"])
-    _end(run, reported=choices["output"] is not None, judge_named=terms["judge"] is not None)
+    _show(runs, choices["output"], as_json=choices["as_json"])
+    if left := len(plans) - len(runs):
+        say(f"{counted(left, 'plan')} of {len(plans)} not begun")
+    _end(runs[-1], reported=choices["output"] is not None, judge_named=terms["judge"] is not None)
 
 
-def _confirm(estimate: Estimate, *, yes: bool) -> None:
+def _handed_in(run: Run) -> bool:
+    """Whether all that is missing lies with the provider, in batches."""
+    return run.collection.reason == "batches" and not run.collection.stopped_targets
+
+
+def _whole(run: Run) -> bool:
+    """Whether every cell of a run has its reply, and its verdict if a judge was asked."""
+    judging = run.judging
+    judged = judging is None or not (judging.stopped or judging.unjudged)
+    return run.collection.reason is None and run.collection.complete and judged
+
+
+def _confirm(estimates: Sequence[Estimate], *, yes: bool) -> None:
     """Ask before spending, on a terminal and above a dollar. Raises `click.exceptions.Exit`."""
-    dollars = estimate.dollars
-    worst = None if dollars is None else dollars.high
+    highest = [None if e.dollars is None else e.dollars.high for e in estimates]
+    known = [high for high in highest if high is not None]
+    worst = sum(known) if len(known) == len(highest) else None
     cheap = worst is not None and worst <= ASK_ABOVE_DOLLARS
-    nothing_to_ask = not any(target.requests for target in estimate.targets)
+    nothing_to_ask = not any(target.requests for e in estimates for target in e.targets)
     if yes or cheap or nothing_to_ask or not sys.stdin.isatty():
         return
     cost = "an unknown amount" if worst is None else f"up to ${worst:.2f}"
@@ -161,27 +187,36 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _leave(run: Run, context: click.Context) -> None:
-    """Say what was handed in, and that the same command goes on."""
-    say(f"{_state(run)}; {counted(run.collection.batches, 'batch')} with the provider")
+def _go_on(context: click.Context) -> None:
+    """Say that the same command goes on."""
     if context.params["headers"]:  # they may hold a key
         say("Next: the same command")
     else:
         say_next("probe", *words_given(context))
 
 
-def _show(run: Run, output: Path | None, *, as_json: bool) -> None:
+def _show(runs: Sequence[Run], output: Path | None, *, as_json: bool) -> None:
     """The analysis on stdout, the report in a file if one was named."""
-    from contextecho.reports import brief, write_report
+    from contextecho.reports import brief, brief_series, write_report, write_series
 
-    analysis = find_analysis(run.info.id, run.store, judge=run.judge)
+    first = runs[0].info.id, runs[0].store
+    if len(runs) == 1:
+        run = find_analysis(*first, judge=runs[0].judge)
+        _print(run, brief(run), as_json=as_json)
+        written = None if output is None else write_report(run, output)
+    else:
+        series = find_series_analysis(*first, judge=runs[0].judge)
+        _print(series, brief_series(series), as_json=as_json)
+        written = None if output is None else write_series(series, output)
+    if written is not None:
+        say(f"wrote {written}")
+
+
+def _print(analysis: object, said: str, *, as_json: bool) -> None:
     if as_json:
         print_json(analysis)
     else:
-        click.echo(brief(analysis))
-    if output is not None:
-        write_report(analysis, output)
-        say(f"wrote {output}")
+        click.echo(said)
 
 
 def _end(run: Run, *, reported: bool, judge_named: bool) -> None:

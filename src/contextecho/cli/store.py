@@ -54,6 +54,9 @@ def _lines(contents: Contents) -> Iterator[str]:
             calls = f"{counted(used.attempts, 'call')}, {used.failed:,} failed, {used.lost:,} lost"
             tokens = f"{used.input:,} tokens in ({used.cached:,} cached), {used.output:,} out"
             yield f"  {target}: {calls}; {tokens}"
+    for release in contents.releases:
+        cells = f"{counted(release.cells, 'cell')} by protocol {release.protocol}"
+        yield f"release {release.id} (imported {release.imported_at}): {cells}"
 
 
 @command.command()
@@ -73,7 +76,7 @@ def check(store: Path | str, as_json: bool) -> None:
     else:
         looked = (
             f"{counted(checked.contexts, 'context')}, {counted(checked.requests, 'request')},"
-            f" {counted(checked.runs, 'run')}"
+            f" {counted(checked.runs, 'run')}, {counted(checked.releases, 'release')}"
         )
         show(f"looked at {looked}")
         if checked.unnamed:
@@ -163,6 +166,8 @@ def merge(sources: tuple[Path | str, ...], store: Path | str) -> None:
                 counted(getattr(merged, plural), noun, plural) for noun, plural in _BROUGHT.items()
             )
             show(f"{merged.source}: new are {new}")
+            if merged.releases:
+                show(f"  and {counted(merged.releases, 'release')} imported into it")
             for key in merged.conflicts:
                 show(f"  answered in both: {key}; the earlier reply stands")
     say_next("store", "info", *store_words(store))

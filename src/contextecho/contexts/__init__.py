@@ -9,6 +9,7 @@ from contextecho.contexts.anchors import (
     written_anchor,
 )
 from contextecho.contexts.arms import apply_arm
+from contextecho.contexts.idle import Idle, idle_kinds, load_idle
 from contextecho.contexts.model import (
     Context,
     Decoding,
@@ -30,6 +31,7 @@ from contextecho.contexts.protocol import (
     CONTROL_TOLERANCE,
     Arm,
     ControlKind,
+    History,
     Placement,
     Protocol,
     Rendering,
@@ -62,6 +64,8 @@ __all__ = [
     "ControlKind",
     "Decoding",
     "EstimateCounter",
+    "History",
+    "Idle",
     "Message",
     "Placement",
     "Position",
@@ -79,8 +83,10 @@ __all__ = [
     "choose_positions",
     "context_tokens",
     "find_positions",
+    "idle_kinds",
     "load_anchor",
     "load_control",
+    "load_idle",
     "load_protocol",
     "parse_arm",
     "parse_placement",

@@ -17,6 +17,7 @@ from functools import cache
 import msgspec
 
 from contextecho.contexts.anchors import Anchor
+from contextecho.contexts.idle import Idle
 from contextecho.contexts.model import Context, Message, Snapshot, ToolCall, ToolSpec
 from contextecho.contexts.prose import ProseReader, load_control
 from contextecho.contexts.protocol import Arm, ControlKind, Placement, Protocol
@@ -33,22 +34,46 @@ def apply_arm(
     counter: TokenCounter,
     anchor: Anchor | None = None,
     placement: Placement = Placement.USER,
+    foreign: Snapshot | None = None,
+    idle: Idle | None = None,
 ) -> Context:
-    """The context of `arm`. Raises UsageError for an anchored arm without an anchor."""
-    session = snapshot.context
+    """The context of `arm`, with `idle` exchanges after the anchor of those that have messages.
+
+    Raises UsageError for an anchored arm without an anchor, and for the foreign arm without
+    the snapshot of another session.
+    """
     if arm is Arm.SCRATCH:
-        return Context(system=session.system)
-    if arm in (Arm.SESSION, Arm.SESSION_ANCHOR):
-        context = session
-    elif protocol.control is ControlKind.FILLER:
-        context = _filler_control(session, protocol)
-    else:
-        context = _prose_control(session, protocol, counter)
-    if not arm.anchored:
+        return Context(system=snapshot.context.system)
+    context = _bare(snapshot, arm, protocol, counter, foreign)
+    if arm.anchored:
+        if anchor is None:
+            raise UsageError(f"arm {arm} needs an anchor", todo="name one with --anchor")
+        context = _anchored(context, anchor, placement)
+    if idle is None:
         return context
-    if anchor is None:
-        raise UsageError(f"arm {arm} needs an anchor", todo="name one with --anchor")
-    return _anchored(context, anchor, placement)
+    return msgspec.structs.replace(context, messages=context.messages + idle.messages)
+
+
+def _bare(
+    snapshot: Snapshot,
+    arm: Arm,
+    protocol: Protocol,
+    counter: TokenCounter,
+    foreign: Snapshot | None,
+) -> Context:
+    """The context of `arm` without what is put behind it."""
+    session = snapshot.context
+    if arm in (Arm.SESSION, Arm.SESSION_ANCHOR):
+        return session
+    if arm is Arm.FOREIGN:
+        if foreign is None:
+            raise UsageError(
+                f"arm {arm} needs another session", todo="name its file with --foreign"
+            )
+        return msgspec.structs.replace(foreign.context, system=session.system)
+    if protocol.control is ControlKind.FILLER:
+        return _filler_control(session, protocol)
+    return _prose_control(session, protocol, counter)
 
 
 def _anchored(context: Context, anchor: Anchor, placement: Placement) -> Context:

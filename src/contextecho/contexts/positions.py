@@ -6,6 +6,7 @@ had to change to fit the session (a position past the end, two that fall
 together, a padding that a short segment cannot hold) comes back as a note.
 
     compactions      start, before and after each compaction, late
+    crossings        before and after each compaction alone
     even:12          twelve evenly spaced, the last one at the end
     onset            1, 5, 25, 100, 250, 500, 1000, 1500
     100,1300         these row turns; also step:40, prompt:7, line:120
@@ -33,7 +34,8 @@ ONSET = (1, 5, 25, 100, 250, 500, 1000, 1500)
 """Row turns of the onset sweep (paper, App. K)."""
 
 _FORMS = (
-    "use compactions, even:N, onset, last, or row turns like 100,1300 (step:N, prompt:N, line:N)"
+    "use compactions, crossings, even:N, onset, last, or row turns like 100,1300 "
+    "(step:N, prompt:N, line:N)"
 )
 
 
@@ -62,7 +64,7 @@ def find_positions(
 def choose_positions(session: Session, policy: str, *, padding: int | None = None) -> Choice:
     """The positions of `policy` in `session`, in order, and what had to be changed.
 
-    `padding` (row turns, 100 unless given) applies to `compactions` only.
+    `padding` (row turns, 100 unless given) applies to `compactions` and `crossings` only.
     Raises UsageError for a policy that is none, SessionError for a session that
     has no such position; those of `onset` that lie past its end are moved to it.
     """
@@ -106,6 +108,8 @@ def _wishes(
     name, _, argument = policy.partition(":")
     if policy == "compactions":
         return _around_compactions(session, PADDING if padding is None else padding, notes)
+    if policy == "crossings":
+        return _crossings(session, PADDING if padding is None else padding, notes)
     if policy == "onset":
         return [_Wish(name=f"t{turn:04d}", row_turn=turn) for turn in ONSET]
     if policy == "last":
@@ -141,6 +145,25 @@ def _around_compactions(session: Session, padding: int, notes: list[str]) -> lis
                 f"not {padding}, because only {end - begin} lie between"
             )
     return wishes
+
+
+def _crossings(session: Session, padding: int, notes: list[str]) -> list[_Wish]:
+    """pre_C1, post_C1, pre_C2, ...: where both sides of a compaction can be had."""
+    wishes = _around_compactions(session, padding, notes)
+    names = {wish.name for wish in wishes}
+    both = {
+        n
+        for n in range(1, len(session.full_compactions) + 1)
+        if {f"pre_C{n}", f"post_C{n}"} <= names
+    }
+    if not both:
+        raise SessionError(
+            "has no compaction with turns on both sides",
+            where=str(session.path),
+            todo=f"it has {_extent(session)}",
+        )
+    kept = {f"{side}_C{n}" for n in both for side in ("pre", "post")}
+    return [wish for wish in wishes if wish.name in kept]
 
 
 def _evenly(session: Session, wanted: int) -> list[_Wish]:

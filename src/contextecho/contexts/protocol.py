@@ -33,6 +33,14 @@ class ControlKind(StrEnum):
     FILLER = "filler"  # one block of repeated filler, cut to the prefix's characters
 
 
+class History(StrEnum):
+    """How much of the session a compaction leaves in view."""
+
+    SEGMENT = "segment"  # as the client had it: the summary, and what followed it
+    NO_SUMMARY = "no-summary"  # only what followed it
+    WHOLE = "whole"  # all since the beginning, as if nothing had been compacted
+
+
 class Unit(StrEnum):
     """What a budget counts."""
 
@@ -48,6 +56,7 @@ class Arm(StrEnum):
     SESSION = "session"
     SESSION_ANCHOR = "session+anchor"
     CONTROL_ANCHOR = "control+anchor"
+    FOREIGN = "foreign"  # another session, as far into it
 
     @property
     def anchored(self) -> bool:

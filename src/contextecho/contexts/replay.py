@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from contextecho.contexts.model import Message, Position, ToolCall
+from contextecho.contexts.protocol import History
 from contextecho.contexts.wording import wording
 from contextecho.sessions import Compaction, CompactionKind, Content, Kind, Session, Turn
 
@@ -58,14 +59,17 @@ class _Draft:
         return Block(self.first, (spoken, *(self.results[call.id] for call in calls)))
 
 
-def turns_in_view(session: Session, position: Position) -> tuple[Turn, ...]:
-    """The turns a model has before it at `position`, without thinking and the summary.
+def turns_in_view(
+    session: Session, position: Position, history: History = History.SEGMENT
+) -> tuple[Turn, ...]:
+    """The turns a model has before it at `position`, without thinking and summaries.
 
-    They begin at the last compaction, with the turns that it kept verbatim. A
+    They begin at the last compaction, with the turns that it kept verbatim, or with the
+    session where its whole history is wanted. A
     turn of an abandoned branch is left out once the conversation has gone on elsewhere; a fork
     inside such a branch still sees it.
     """
-    opened = last_compaction(session, position)
+    opened = None if history is History.WHOLE else last_compaction(session, position)
     begin = bisect_right(session.turns, opened.line, key=_line) if opened else 0
     end = bisect_right(session.turns, position.line, key=_line)
     summary = summary_turn(session, position)
@@ -74,6 +78,7 @@ def turns_in_view(session: Session, position: Position) -> tuple[Turn, ...]:
         turn
         for turn in (*kept, *session.turns[begin:end])
         if turn.kind is not Kind.THINKING and not turn.quoted and turn is not summary
+        if history is not History.WHOLE or turn.kind is not Kind.SUMMARY
     ]
     live = max((i for i, turn in enumerate(shown) if not turn.abandoned), default=-1)
     return tuple(turn for i, turn in enumerate(shown) if i > live or not turn.abandoned)

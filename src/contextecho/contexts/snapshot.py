@@ -13,7 +13,7 @@ import msgspec
 
 from contextecho.contexts.budget import cut_to_budget, fit_text
 from contextecho.contexts.model import Context, Message, Position, Snapshot
-from contextecho.contexts.protocol import Protocol, Rendering, Unit
+from contextecho.contexts.protocol import History, Protocol, Rendering, Unit
 from contextecho.contexts.published import published_prefix
 from contextecho.contexts.rendering import render
 from contextecho.contexts.replay import (
@@ -54,13 +54,14 @@ def take_snapshot(
     budget: int | None = None,
     rendering: Rendering | None = None,
     system: str | None = None,
+    history: History = History.SEGMENT,
 ) -> Snapshot:
     """What the model has before it at `position`.
 
     `budget` (in the protocol's unit), `rendering` and `system` (the deployer's
-    own system prompt, see `system_prompt`) replace the protocol's. Raises UsageError for a budget
-    below 1 or a rendering the protocol does not have, SessionError when the
-    file changed.
+    own system prompt, see `system_prompt`) replace the protocol's; `history` says how much of it
+    a compaction leaves in view. Raises UsageError for a budget below 1 and for what the
+    protocol does not have, SessionError when the file changed.
     """
     limit = protocol.budget if budget is None else budget
     if limit < 1:
@@ -76,9 +77,16 @@ def take_snapshot(
                 f"protocol {protocol.id} quotes the session; it has no rendering {chosen}",
                 todo="use --protocol strict",
             )
+        if history is not History.SEGMENT:
+            raise UsageError(
+                f"protocol {protocol.id} cuts by length alone; it has no history {history}",
+                todo="use --protocol strict",
+            )
         prefix = _quote_published(session, position, protocol, limit, prompt)
     else:
-        prefix = _replay_strict(session, position, protocol, limit, chosen, prompt, counter)
+        prefix = _replay_strict(
+            session, position, protocol, limit, chosen, prompt, counter, history
+        )
     return Snapshot(
         session_id=session.id,
         position=position,
@@ -112,6 +120,7 @@ def _replay_strict(
     rendering: Rendering,
     system: str,
     counter: TokenCounter,
+    history: History,
 ) -> _Prefix:
     """Summary and as many of the last blocks as the budget holds, marks and tools included.
 
@@ -124,9 +133,9 @@ def _replay_strict(
             f"a prefix budget of {budget} tokens is used up by the system prompt",
             todo=f"use more than {budget - room}",
         )
-    summary = summary_turn(session, position)
+    summary = summary_turn(session, position) if history is History.SEGMENT else None
     summary_text = session.text(summary) if summary else ""
-    turns = turns_in_view(session, position)
+    turns = turns_in_view(session, position, history)
     cleared = cleared_results(session, position)
     first = _first_loaded(turns, room * _CHARS_PER_TOKEN, cleared)
     contents = session.contents(turns[first:])
@@ -153,9 +162,10 @@ def _replay_strict(
         opening = fit_text(summary_text, 1, counter)
         context, kept = fill(opening)
     cut = first > 0 or len(kept) < len(blocks)
+    whole = bool(opening.strip()) and opening == summary_text
     return _Prefix(
         context=context,
-        summary_kept=_kept(session, position, bool(opening.strip()) and opening == summary_text),
+        summary_kept=None if history is History.WHOLE else _kept(session, position, whole),
         dropped_turns=kept[0].first if cut and kept else first,
     )
 

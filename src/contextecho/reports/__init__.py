@@ -14,21 +14,26 @@ from contextecho.reports.scan import (
     render_scan,
     write_scan,
 )
+from contextecho.reports.series import SERIES_FORMATS, brief_series, render_series, write_series
 
 __all__ = [
     "FORMATS",
     "SCAN_FORMATS",
+    "SERIES_FORMATS",
     "Figure",
     "Forest",
     "Scatter",
     "Trajectory",
     "brief",
+    "brief_series",
     "draw_figures",
     "figures",
     "refuse_unwritable",
     "refuse_unwritable_scan",
     "render",
     "render_scan",
+    "render_series",
     "write_report",
     "write_scan",
+    "write_series",
 ]

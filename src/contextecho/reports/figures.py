@@ -73,8 +73,9 @@ class Described(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class Trajectory(Described, frozen=True, kw_only=True, tag="trajectory"):
-    """A measure along the session, one line an arm."""
+    """A measure along the session, or by the levels of a study, one line an arm."""
 
+    along: str = "position"  # what the stations are
     axis: Axis
     stations: tuple[Station, ...]
     lines: tuple[Line, ...]
@@ -184,6 +185,16 @@ def marks_of(figure: Figure) -> Iterator[Mark]:
                 yield from row.margin
     else:
         yield figure.separation
+
+
+def indices_of(stations: Sequence[Station]) -> dict[str, tuple[int | None, ...]]:
+    """The indices that the stations have, by name; levels of a study have none."""
+    indices = {
+        "row turn": tuple(s.row_turn for s in stations),
+        "agent step": tuple(s.step for s in stations),
+        "user prompt": tuple(s.prompt for s in stations),
+    }
+    return {name: values for name, values in indices.items() if set(values) != {None}}
 
 
 def names_of(stations: tuple[Station, ...]) -> tuple[tuple[str, str], ...]:

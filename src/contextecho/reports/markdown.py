@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from contextecho.reports.changes import crossings_table
 from contextecho.reports.headline import collected, headlines
 from contextecho.reports.judges import agreement_table
 from contextecho.reports.limits import CANNOT_SAY
@@ -32,6 +33,7 @@ _WORDS = re.compile(r"&|<|>|@|://|www\.", re.IGNORECASE)
 def write_markdown(view: View) -> str:
     """The Markdown document of a run."""
     agreement = agreement_table(view)
+    crossings = crossings_table(view.analysis.crossings)
     return render_markdown(
         "report.md.jinja",
         view=view,
@@ -41,6 +43,7 @@ def write_markdown(view: View) -> str:
         denominators=pipe_table(denominators_table(view)),
         overall=pipe_table(contrasts_table(view, overall_only=True)),
         agreement=pipe_table(agreement) if agreement else None,
+        crossings=pipe_table(crossings) if crossings else None,
         missing=missing(view),
         cannot_say=CANNOT_SAY,
         collected=collected(view),

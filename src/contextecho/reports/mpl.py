@@ -28,9 +28,9 @@ from contextecho.reports.figures import (
     Panel,
     Row,
     Scatter,
-    Station,
     Trajectory,
     compactions_between,
+    indices_of,
     names_of,
     series_of,
 )
@@ -41,7 +41,14 @@ from contextecho.untrusted import make_visible
 INTERVAL = " (interval)"
 GAP = " (gap)"
 FLAT = " (no spread)"
-_MARKERS = {"circle": "o", "triangle": "^", "square": "s", "diamond": "D", "cross": "x"}
+_MARKERS = {
+    "circle": "o",
+    "triangle": "^",
+    "square": "s",
+    "diamond": "D",
+    "cross": "x",
+    "wedge": "v",
+}
 _TICK = 7.0  # points from an axis to the labels of its ticks
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -105,23 +112,23 @@ def _trajectory(figure: Trajectory) -> Canvas:
     _set_axis(axes, axes.yaxis, figure.axis)
     axes.set_ylim(figure.axis.low, figure.axis.high)
     axes.set_xlim(-0.6, stations - 0.4)
-    _name_stations(axes, figure.stations)
+    _name_stations(axes, figure)
     _legend(canvas, figure)
     return canvas
 
 
-def _name_stations(axes: Any, stations: Sequence[Station]) -> None:
-    """Under each position its name and three indices; the indices are named at the left."""
-    names = names_of(tuple(stations))
+def _name_stations(axes: Any, figure: Trajectory) -> None:
+    """Under each station its name and its indices; the indices are named at the left."""
+    names, indices = names_of(figure.stations), indices_of(figure.stations)
     lines = 2 if any(second for _, second in names) else 1
     labels = [
-        "\n".join((*map(make_visible, name[:lines]), *map(whole, (s.row_turn, s.step, s.prompt))))
-        for s, name in zip(stations, names, strict=True)
+        "\n".join((*map(make_visible, name[:lines]), *(whole(row[i]) for row in indices.values())))
+        for i, name in enumerate(names)
     ]
-    axes.set_xticks(range(len(stations)), labels)
-    axes.set_xlabel("position")
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_xlabel(figure.along)
     axes.annotate(
-        "\n" * lines + "row turn\nagent step\nuser prompt",
+        "\n" * lines + "\n".join(indices),
         (0, 0),
         xycoords="axes fraction",
         xytext=(-4, -_TICK),

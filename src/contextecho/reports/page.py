@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contextecho.counting import counted
+from contextecho.reports.changes import crossings_table
 from contextecho.reports.figures import Figure
 from contextecho.reports.gallery import compose
 from contextecho.reports.headline import collected, controls, headlines
@@ -65,6 +66,7 @@ def write_page(view: View) -> str:
         collected=collected(view),
         agreement=agreement_table(view),
         controls=controls(view),
+        crossings=crossings_table(view.analysis.crossings),
     )
 
 

@@ -19,7 +19,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     light: str
     dark: str
-    shape: str  # "circle", "triangle", "square", "diamond" or "cross"
+    shape: str  # "circle", "triangle", "square", "diamond", "cross" or "wedge"
 
 
 LOOKS = {
@@ -28,6 +28,7 @@ LOOKS = {
     Arm.SESSION.value: Look(light="#d55e00", dark="#e69f00", shape="triangle"),
     Arm.SESSION_ANCHOR.value: Look(light="#009e73", dark="#2cc99b", shape="square"),
     Arm.CONTROL_ANCHOR.value: Look(light="#b0568a", dark="#cc79a7", shape="diamond"),
+    Arm.FOREIGN.value: Look(light="#8a6d00", dark="#f0e442", shape="wedge"),
     ESTIMATE: Look(light="#24292f", dark="#e6e8eb", shape="circle"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from contextecho.contexts import History
 from contextecho.counting import counted
 from contextecho.models import answers_here, find_price
 from contextecho.moments import utc_minute
@@ -103,8 +104,16 @@ def _study(view: View) -> Iterator[tuple[str, str]]:
     yield "positions", study.positions
     yield "arms", listing(tuple(study.arms))
     yield "wordings × replicates", f"{study.paraphrases} × {study.replicates}"
+    if study.level:
+        yield "level", f"{study.level.id} of {study.varies}"
     if study.anchor:
         yield "anchor", f"{study.anchor}, placed in the {study.anchor_placement} turn"
+    if study.idle:
+        yield "turns after it", f"{study.idle.turns} {study.idle.kind}"
+    if study.history is not History.SEGMENT:
+        yield "history", study.history
+    if not study.framing:
+        yield "framing", "left out"
     for contrast in study.contrasts:
         yield (
             f"contrast: {contrast.id}",
@@ -118,8 +127,10 @@ def _protocol(view: View) -> Iterator[tuple[str, str]]:
         yield "protocol", UNKNOWN
         return
     yield "protocol", f"{protocol.id} {protocol.version}"
-    yield "rendering", protocol.rendering
-    yield "prefix budget", f"{protocol.budget:,} {protocol.budget_unit}"
+    study = view.plan.study
+    budget = (study and study.budget_tokens) or protocol.budget
+    yield "rendering", (study and study.rendering) or protocol.rendering
+    yield "prefix budget", f"{budget:,} {protocol.budget_unit}"
     yield "control text", protocol.control
     yield "system prompt", protocol.system or "none"
     yield "rubric", protocol.rubric

@@ -12,7 +12,15 @@ import msgspec
 
 from contextecho.contexts import Arm
 from contextecho.reports.captions import intervals_named
-from contextecho.reports.figures import Figure, Mark, Scatter, Strips, Trajectory, marks_of
+from contextecho.reports.figures import (
+    Figure,
+    Mark,
+    Scatter,
+    Strips,
+    Trajectory,
+    indices_of,
+    marks_of,
+)
 from contextecho.reports.headline import difference
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
@@ -61,7 +69,7 @@ def figure_table(figure: Figure | Strips) -> Table:
         columns=(Column("estimate"), *_MARK_COLUMNS),
         rows=tuple((mark.label, *_mark_cells(mark)) for mark in marks_of(figure)),
     )
-    return _with_footnotes(table)
+    return with_footnotes(table)
 
 
 _MARK_COLUMNS = (
@@ -78,12 +86,11 @@ def _mark_cells(mark: Mark) -> tuple[str, ...]:
 
 
 def _trajectory_table(figure: Trajectory) -> Table:
+    indices = indices_of(figure.stations)
     rows = tuple(
         (
             station.label,
-            whole(station.row_turn),
-            whole(station.step),
-            whole(station.prompt),
+            *(whole(values[i]) for values in indices.values()),
             *(_with_n(line.marks[i]) for line in figure.lines),
         )
         for i, station in enumerate(figure.stations)
@@ -92,10 +99,8 @@ def _trajectory_table(figure: Trajectory) -> Table:
     return Table(
         caption=f"{figure.title}. {figure.axis.label}",
         columns=(
-            Column("position"),
-            Column("row turn", "n"),
-            Column("agent step", "n"),
-            Column("user prompt", "n"),
+            Column(figure.along),
+            *(Column(name, "n") for name in indices),
             *arms,
         ),
         rows=rows,
@@ -190,7 +195,7 @@ def denominators_table(view: View) -> Table:
     return _without_lone_target(table, view)
 
 
-def _with_footnotes(table: Table) -> Table:
+def with_footnotes(table: Table) -> Table:
     """`table` with the notes in its last column moved below, each once and numbered."""
     notes = dict.fromkeys(row[-1] for row in table.rows if row[-1])
     numbers = {note: str(i) for i, note in enumerate(notes, start=1)}
@@ -250,7 +255,7 @@ def contrasts_table(view: View, *, overall_only: bool) -> Table:
         ),
         rows=tuple(_contrast_cells(c, with_scope=not overall_only) for c in found),
     )
-    return _with_footnotes(_without_lone_target(table, view))
+    return with_footnotes(_without_lone_target(table, view))
 
 
 def _contrast_cells(c: Contrast, *, with_scope: bool) -> tuple[str, ...]:

@@ -8,20 +8,21 @@ judge's verdicts come from the store.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from contextecho.contexts import Arm
 from contextecho.errors import UsageError
 from contextecho.models import notes_of
 from contextecho.scoring.billing import billing_of, mismatches
+from contextecho.scoring.changes import crossings_of
 from contextecho.scoring.contrasts import contrasts_of
 from contextecho.scoring.examples import choose_examples
 from contextecho.scoring.fingerprint import MINIMUM_REPLIES, map_fingerprints
 from contextecho.scoring.guards import guards_of
-from contextecho.scoring.model import FingerprintMap, Guard, Measure, RunAnalysis
+from contextecho.scoring.model import FingerprintMap, GapChange, Guard, Measure, RunAnalysis
 from contextecho.scoring.planned import Planned
-from contextecho.scoring.scores import Outcome, ScoredCell, by_slice, score_cells
+from contextecho.scoring.scores import Outcome, ScoredCell, Slice, by_slice, score_cells
 from contextecho.scoring.summaries import arm_means_of, denominators_of
 from contextecho.scoring.verdicts import JudgeSet, agreements, judge_sets, mirror
 from contextecho.store import RunInfo, Store
@@ -52,6 +53,7 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
         denominators=denominators_of(slices),
         arm_means=arm_means_of(slices, measures),
         contrasts=contrasts_of(planned.study.contrasts, asked, measures, planned.conditions),
+        crossings=_crossings(planned, asked, measures),
         fingerprints=fingerprints,
         guards=guards,
         examples=choose_examples(planned, cells, measures),
@@ -64,6 +66,16 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
             *(sentence for account in billing for sentence in mismatches(account)),
         ),
     )
+
+
+def _crossings(
+    planned: Planned, asked: Mapping[Slice, Sequence[ScoredCell]], measures: Sequence[Measure]
+) -> tuple[GapChange, ...]:
+    """Across compactions, of the contrast that the study is about."""
+    if not planned.study.contrasts:
+        return ()
+    labels = [position.label for position in planned.positions]
+    return crossings_of(planned.study.contrasts[0], asked, measures, labels)
 
 
 def _choose(sets: Sequence[JudgeSet], judge: str | None) -> JudgeSet | None:

@@ -14,6 +14,7 @@ overall contrasts of a run, all by category, all by conditions, all by position.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -21,6 +22,7 @@ from contextecho.contexts import Arm
 from contextecho.scoring.model import OVERALL, Contrast, Measure
 from contextecho.scoring.scores import MEASURES, ScoredCell, Slice
 from contextecho.stats import (
+    CellKey,
     Interval,
     Pairs,
     drift_gap,
@@ -31,6 +33,9 @@ from contextecho.stats import (
     sign_flip_p,
 )
 from contextecho.studies import ContrastSpec
+
+KeyOf: TypeAlias = Callable[[ScoredCell], CellKey]
+_Place: TypeAlias = tuple[str, str]  # session, position
 
 MAXIMUM_MISSING = 0.20  # share of the planned pairs
 HEADLINE = "headline"
@@ -72,7 +77,7 @@ def contrasts_of(
             family=HEADLINE if (spec, measure) == (specs[0], primary) else OVERALL,
         )
     ]
-    return _adjusted(found)
+    return adjusted(found)
 
 
 def _measures_on(
@@ -130,19 +135,23 @@ def contrast(
     *,
     scope: str,
     family: str | None,
+    key_of: KeyOf | None = None,
 ) -> Contrast:
     """One contrast of two arms' cells, planned and unscored ones included.
 
+    `key_of` says which cells pair and what their clusters are: by default the same question at
+    the same position, which is the cluster.
     Left out are positions at which both arms are shown the same: one reply stands there for both,
     and its difference from itself says nothing. So are positions at which both are shown what
     they were shown at an earlier one: the same replies again are no further evidence.
     """
     alike, again = _alike(minus_from, minus), _again(minus_from, minus)
-    told = [[c for c in arm if c.cell.position not in alike] for arm in (minus_from, minus)]
+    told = [[c for c in arm if _place(c) not in alike] for arm in (minus_from, minus)]
     everywhere = not all(told)
     if not everywhere:
-        minus_from, minus = ([c for c in arm if c.cell.position not in again] for arm in told)
-    pairs = pair_cells(*_columns(minus_from, measure), *_columns(minus, measure))
+        minus_from, minus = ([c for c in arm if _place(c) not in again] for arm in told)
+    key_of = key_of or by_position
+    pairs = pair_cells(*_columns(minus_from, measure, key_of), *_columns(minus, measure, key_of))
     missing = pairs.dropped / pairs.planned
     some = [*minus_from, *minus][0].cell
     result = Contrast(
@@ -187,41 +196,62 @@ def contrast(
 
 def _shown(
     minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]
-) -> dict[str, tuple[str, str]]:
-    """What the two arms are shown, by position, in the order of the first arm's cells."""
-    prefixes = [{c.cell.position: c.cell.prefix for c in arm} for arm in (minus_from, minus)]
-    there = (position for position in prefixes[0] if position in prefixes[1])
-    return {position: (prefixes[0][position], prefixes[1][position]) for position in there}
+) -> dict[_Place, tuple[str, str]]:
+    """What the two arms are shown, by place, in the order of the first arm's cells."""
+    prefixes = [{_place(c): c.cell.prefix for c in arm} for arm in (minus_from, minus)]
+    there = (place for place in prefixes[0] if place in prefixes[1])
+    return {place: (prefixes[0][place], prefixes[1][place]) for place in there}
 
 
-def _alike(minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]) -> set[str]:
-    """The positions at which two arms are shown the same."""
-    return {position for position, (a, b) in _shown(minus_from, minus).items() if a == b}
+def _place(scored: ScoredCell) -> _Place:
+    return scored.cell.session, scored.cell.position
 
 
-def _again(minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]) -> set[str]:
-    """The positions at which two arms are shown what they were shown at an earlier one."""
+def _alike(minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]) -> set[_Place]:
+    """The places at which two arms are shown the same."""
+    return {place for place, (a, b) in _shown(minus_from, minus).items() if a == b}
+
+
+def _again(minus_from: Sequence[ScoredCell], minus: Sequence[ScoredCell]) -> set[_Place]:
+    """The places at which two arms are shown what they were shown at an earlier one."""
     shown = _shown(minus_from, minus)
-    first = {pair: position for position, pair in reversed(shown.items())}
+    first = {pair: place for place, pair in reversed(shown.items())}
     return shown.keys() - set(first.values())
 
 
-def _same_at(alike: set[str]) -> str:
-    return f"both arms are shown the same at {', '.join(sorted(alike))}: not counted"
+def _same_at(alike: set[_Place]) -> str:
+    return f"both arms are shown the same at {_named(alike)}: not counted"
 
 
-def _again_at(again: set[str]) -> str | None:
-    if not again:
-        return None
-    return f"shown what was shown before at {', '.join(sorted(again))}: counted once"
+def _again_at(again: set[_Place]) -> str | None:
+    return f"shown what was shown before at {_named(again)}: counted once" if again else None
+
+
+def _named(places: set[_Place]) -> str:
+    """Positions, with their sessions where there are several."""
+    several = len({session for session, _ in places}) > 1
+    return ", ".join(
+        f"{position} of {session}" if several else position for session, position in sorted(places)
+    )
 
 
 def _columns(
-    cells: Sequence[ScoredCell], measure: Measure
-) -> tuple[list[tuple[str, str, int, int]], list[float | None]]:
+    cells: Sequence[ScoredCell], measure: Measure, key_of: KeyOf
+) -> tuple[list[CellKey], list[float | None]]:
     """Pairing keys and numbers of one arm's cells."""
-    keys = [(c.cell.position, c.cell.stimulus, c.cell.paraphrase, c.cell.replicate) for c in cells]
-    return keys, [c.value(measure) for c in cells]
+    return [key_of(c) for c in cells], [c.value(measure) for c in cells]
+
+
+def by_position(scored: ScoredCell) -> CellKey:
+    """The same question at the same position; positions are the clusters."""
+    c = scored.cell
+    return c.position, c.stimulus, c.paraphrase, c.replicate
+
+
+def by_session(scored: ScoredCell) -> CellKey:
+    """The same question at the same position of the same session; sessions are the clusters."""
+    c = scored.cell
+    return c.session, (c.position, c.stimulus), c.paraphrase, c.replicate
 
 
 _Estimate = tuple[float | None, Interval | None, str | None]
@@ -260,7 +290,7 @@ def _percentile(pairs: Pairs, measure: Measure) -> Interval | None:
     return msgspec.structs.replace(interval, low=10.0**interval.low, high=10.0**interval.high)
 
 
-def _adjusted(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
+def adjusted(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """The same contrasts with Holm's adjusted p within each family."""
     families: dict[str, list[int]] = {}
     for i, each in enumerate(contrasts):

@@ -96,6 +96,53 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None  # why there is no number, or what to beware of
 
 
+class GapChange(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a contrast changes from one place to another: after minus before.
+
+    Of lengths a ratio of ratios. `before` and `after` are positions of a run, or levels.
+    """
+
+    id: str  # ContrastSpec.id
+    target: str
+    battery: str
+    measure: Measure
+    minus_from: Arm
+    minus: Arm
+    before: str
+    after: str
+    pairs: int  # questions answered in both arms, before and after
+    planned_pairs: int
+    clusters: int
+    estimate: float | None = None
+    interval: Interval | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    units: int = 0  # what interval and p take as independent
+    note: str | None = None
+
+
+class SessionSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """The variance of paired differences (lengths: of log10 ratios) over sessions, by REML."""
+
+    target: str
+    battery: str
+    measure: Measure
+    level: str | None
+    conditional: bool  # only pairs that keep the contract in both arms
+    between: float | None  # variance between sessions
+    within: float | None  # variance within a session
+    sessions: int
+    pairs: int
+    note: str | None = None  # why there are no components
+
+    @property
+    def share(self) -> float | None:
+        """The part of the variance that lies between sessions."""
+        if self.between is None or self.within is None:
+            return None
+        return self.between / (self.between + self.within)
+
+
 class FingerprintPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One reply in the plane of the first two principal components."""
 
@@ -201,5 +248,6 @@ class RunAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     judge: JudgeMirror | None
     agreements: tuple[JudgeAgreement, ...]  # each pair of judges that read this run
     billing: tuple[Billing, ...]
+    crossings: tuple[GapChange, ...] = ()  # of the first contrast, across compactions
     headline_withheld: tuple[str, ...]  # one sentence a target whose headline may not be shown
     notes: tuple[str, ...]

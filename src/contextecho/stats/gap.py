@@ -56,6 +56,18 @@ def drift_gap(
     interval.
     """
     units = unit_means(pairs.differences, pairs.clusters, pairs.stimuli)
+    return gap_of_units(units, level=level, method=method, resamples=resamples, seed=seed)
+
+
+def gap_of_units(
+    units: Units,
+    *,
+    level: float = 0.95,
+    method: Method = "cluster-t",
+    resamples: int = 10_000,
+    seed: int = 42,
+) -> GapEstimate:
+    """The same from unit differences that are made already."""
     estimate, interval, note = _estimate(units, level, method, resamples, seed)
     return GapEstimate(
         estimate=estimate,

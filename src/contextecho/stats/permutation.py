@@ -53,27 +53,30 @@ def sign_flip_p(
     k = len(means)
     if k == 0:
         return PermutationResult(p=None, exact=True, n=0, units=0)
+    exact = k <= _EXACT_UNITS
+    p = float(flip_p(means[np.newaxis], resamples=resamples, seed=seed)[0])
+    return PermutationResult(p=p, exact=exact, n=2**k if exact else resamples, units=k)
+
+
+def flip_p(means: FloatArray, *, resamples: int = 10_000, seed: int = 42) -> FloatArray:
+    """The p (studies,) of each row of `means` (studies, k), all against the same patterns."""
+    studies, k = means.shape
     # Equal statistics may differ in the last bit, because sums run in another order.
-    threshold = abs(means.sum()) - 1e-12 * np.abs(means).sum()
-    if k <= _EXACT_UNITS:
-        patterns = 2**k
-        bits = (np.arange(patterns)[:, None] >> np.arange(k)) & 1
-        count = _extreme(bits, means, threshold)
-        return PermutationResult(p=count / patterns, exact=True, n=patterns, units=k)
+    observed = np.abs(means.sum(axis=1)) - 1e-12 * np.abs(means).sum(axis=1)
+    exact = k <= _EXACT_UNITS
+    total = 2**k if exact else resamples
     rng = np.random.default_rng(seed)
-    count, left = 0, resamples
-    while left:
-        rows = min(left, max(1, _CHUNK // k))
-        count += _extreme(rng.integers(0, 2, size=(rows, k), dtype=np.int8), means, threshold)
-        left -= rows
-    return PermutationResult(p=(count + 1) / (resamples + 1), exact=False, n=resamples, units=k)
-
-
-def _extreme(bits: np.ndarray, means: FloatArray, threshold: float) -> int:
-    """How many sign patterns, one a row of 0/1 `bits`, are at least as extreme as observed."""
-    # sum(s x) with s = 2 bit - 1
-    sums = 2.0 * (bits @ means) - means.sum()
-    return int(np.count_nonzero(np.abs(sums) >= threshold))
+    count = np.zeros(studies)
+    rows = max(1, _CHUNK // max(k, studies))
+    for first in range(0, total, rows):
+        number = np.arange(first, min(first + rows, total))
+        if exact:
+            bits = (number[:, np.newaxis] >> np.arange(k)) & 1
+        else:
+            bits = rng.integers(0, 2, size=(len(number), k), dtype=np.int8)
+        sums = (2.0 * bits - 1.0) @ means.T
+        count += np.count_nonzero(np.abs(sums) >= observed, axis=0)
+    return count / total if exact else (count + 1.0) / (total + 1.0)
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:

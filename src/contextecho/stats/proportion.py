@@ -1,38 +1,37 @@
-"""Proportions and their differences, for compliance.
+"""Proportions over clusters and their differences, for compliance.
 
-A proportion has Wilson's interval, which stays between 0 and 1 and has a width
-where every cell is a success; a t interval, cut or on the logit, covers as little
+A proportion has Wilson's interval (see `wilson`), which stays between 0 and 1 and has
+a width where every cell is a success; a t interval, cut or on the logit, covers as little
 as a tenth of the time there (docs/statistics.md). With k > 1 clusters it is Wilson's
 with t(k - 1) for z, and with the n that would give independent cells the
 variance seen between the clusters, p (1 - p) / (s^2 / k) (Korn and Graubard 1998),
 but never more than there are cells: a low variance of few clusters is luck.
 
-A difference over clusters is the gap of Definition 1 with its cluster-t interval,
-cut at -1 and 1. Where that has none (every cluster the same: ten of ten in both
-arms), and where the cells are all there is to go by (one cluster, one stimulus),
-Newcombe's score interval stands in. It takes the arms as independent samples
-and the cells as independent of each other, and says so.
-
-    Wilson (1927)    (p + z^2/2n +- z sqrt(p (1 - p) / n + z^2/4n^2)) / (1 + z^2/n)
-    Newcombe (1998)  method 10, from Wilson's limits (l, u) of each arm:
-                     low  = p1 - p2 - sqrt((p1 - l1)^2 + (u2 - p2)^2)
-                     high = p1 - p2 + sqrt((u1 - p1)^2 + (p2 - l2)^2)
+A difference over clusters combines the two arms' intervals as Newcombe (1998) does, with
+the correlation of the arms' cluster rates for phi: near 1, where contracts are, it covers
+where a t over the cluster differences does not (docs/validation.md). Where all clusters
+differ alike (ten of ten in both arms), and where the cells are all there is to go by (one
+cluster, one stimulus), Newcombe's interval for pairs stands in. It takes the pairs as
+independent, and says so.
 """
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from contextecho.stats.gap import GapEstimate, MeanEstimate, drift_gap
 from contextecho.stats.interval import Interval
-from contextecho.stats.mean_intervals import check_level, t_quantile
+from contextecho.stats.mean_intervals import check_level, over, t_quantile
 from contextecho.stats.pairs import Pairs
-from contextecho.stats.units import Labels, Unit, Units, unit_means
+from contextecho.stats.units import FloatArray, Labels, Unit, unit_means
+from contextecho.stats.wilson import (
+    difference_limits,
+    newcombe_paired,
+    normal_quantile,
+    wilson_limits,
+)
 
 _ROUNDING = 1e-12  # relative to a variance of at most 1/4
 
@@ -59,24 +58,14 @@ def proportion_mean(
     if not n:
         return MeanEstimate(mean=None, interval=None, clusters=0, n=0, note="no scored cells")
     rate = float(units.means.mean())
-    clustered = units.clusters > 1
-    critical = t_quantile(level, units.clusters - 1) if clustered else _z(level)
-    low, high = _wilson(rate, _effective(units, rate) if clustered else n, critical)
-    interval = Interval(
-        low=min(max(low, 0.0), rate),
-        high=max(min(high, 1.0), rate),
-        level=level,
-        method="cluster-wilson" if clustered else "wilson",
-    )
+    if units.clusters > 1:
+        low, high = rate_limits(units.means[np.newaxis], n, level)[:, 0]
+        method = "cluster-wilson"
+    else:
+        low, high = wilson_limits(rate, n, normal_quantile(level))
+        method = "wilson"
+    interval = Interval(low=float(low), high=float(high), level=level, method=method)
     return MeanEstimate(mean=rate, interval=interval, clusters=units.clusters, n=n, note=units.note)
-
-
-def _effective(units: Units, rate: float) -> float:
-    """How many independent cells would vary as much as the clusters do, at most all there are."""
-    between = float(units.means.var(ddof=1)) / units.clusters
-    if between <= _ROUNDING:
-        return units.observations
-    return min(rate * (1.0 - rate) / between, units.observations)
 
 
 def proportion_gap(pairs: Pairs, *, level: float = 0.95) -> GapEstimate:
@@ -89,52 +78,37 @@ def proportion_gap(pairs: Pairs, *, level: float = 0.95) -> GapEstimate:
     gap = drift_gap(pairs, level=level)
     if gap.estimate is None:
         return gap
-    if gap.interval is not None and gap.unit is not Unit.OBSERVATION:
-        low, high = max(-1.0, gap.interval.low), min(1.0, gap.interval.high)
-        cut = msgspec.structs.replace(gap.interval, low=low, high=high)
-        return msgspec.structs.replace(gap, interval=cut)
-    # Rates weighted as the estimate is, so that the interval lies around it.
     a, b = (unit_means(arm, pairs.clusters, pairs.stimuli) for arm in (pairs.a, pairs.b))
-    n = len(pairs)
-    note = "score interval: takes cells and arms as independent"
-    return msgspec.structs.replace(
-        gap,
-        interval=_newcombe(float(a.means.mean()), n, float(b.means.mean()), n, level),
-        note="; ".join(filter(None, (note, a.note))),
-    )
+    if gap.interval is None or gap.unit is Unit.OBSERVATION:
+        both, kept_a, kept_b = (int(x.sum()) for x in (pairs.a * pairs.b, pairs.a, pairs.b))
+        only_a, only_b = kept_a - both, kept_b - both
+        neither = len(pairs) - both - only_a - only_b
+        interval = newcombe_paired(both, only_a, only_b, neither, level=level)
+        note = "score interval: takes the pairs as independent"
+        return msgspec.structs.replace(
+            gap, interval=interval, note="; ".join(filter(None, (note, a.note)))
+        )
+    low, high = rate_gap_limits(a.means[np.newaxis], b.means[np.newaxis], len(pairs), level)[:, 0]
+    method = over("cluster-newcombe", gap.unit)
+    interval = Interval(low=float(low), high=float(high), level=level, method=method)
+    return msgspec.structs.replace(gap, interval=interval, note=a.note)
 
 
-def newcombe(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95
-) -> Interval:
-    """Newcombe's interval of a difference of two independent proportions, `a - b`.
-
-    Raises `ValueError` unless 0 <= successes <= n and n > 0 in both arms.
-    """
-    if not (0 <= successes_a <= n_a and 0 <= successes_b <= n_b and n_a and n_b):
-        raise ValueError("each arm needs n > 0 and 0 <= successes <= n")
-    return _newcombe(successes_a / n_a, n_a, successes_b / n_b, n_b, level)
+def rate_limits(means: FloatArray, n: int, level: float) -> FloatArray:
+    """The limits (2, studies) of rates from cluster rates (studies, k) of `n` cells in all."""
+    rate = means.mean(axis=1)
+    between = means.var(axis=1, ddof=1) / means.shape[1]
+    same = between <= _ROUNDING
+    # How many independent cells would vary as much as the clusters do, at most all there are.
+    effective = np.where(same, n, rate * (1.0 - rate) / np.where(same, 1.0, between))
+    return wilson_limits(rate, np.minimum(effective, n), t_quantile(level, means.shape[1] - 1))
 
 
-def _newcombe(p_a: float, n_a: int, p_b: float, n_b: int, level: float) -> Interval:
-    z = _z(level)
-    (low_a, high_a), (low_b, high_b) = _wilson(p_a, n_a, z), _wilson(p_b, n_b, z)
-    return Interval(
-        low=p_a - p_b - math.hypot(p_a - low_a, high_b - p_b),
-        high=p_a - p_b + math.hypot(high_a - p_a, p_b - low_b),
-        level=level,
-        method="newcombe",
-    )
-
-
-def _z(level: float) -> float:
-    """The two-sided quantile of the normal distribution."""
-    return float(special.ndtri(0.5 + level / 2))
-
-
-def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's limits of a proportion; scipy's take a whole number of successes only."""
-    shrink = 1.0 + z * z / n
-    half = z * math.sqrt(p * (1.0 - p) / n + z * z / (4 * n * n))
-    centre = p + z * z / (2 * n)
-    return (centre - half) / shrink, (centre + half) / shrink
+def rate_gap_limits(a: FloatArray, b: FloatArray, n: int, level: float) -> FloatArray:
+    """The limits (2, studies) of differences of rates, from cluster rates (studies, k) of each."""
+    centred = [arm - arm.mean(axis=1, keepdims=True) for arm in (a, b)]
+    norms = np.sqrt(np.prod([np.square(arm).sum(axis=1) for arm in centred], axis=0))
+    products = (centred[0] * centred[1]).sum(axis=1)
+    phi = np.where(norms > _ROUNDING, products / np.where(norms > _ROUNDING, norms, 1.0), 0.0)
+    limits = (rate_limits(arm, n, level) for arm in (a, b))
+    return difference_limits(a.mean(axis=1), next(limits), b.mean(axis=1), next(limits), phi)

@@ -115,6 +115,28 @@ def unit_means(
     )
 
 
+def cell_table(values: FloatArray, clusters: IntArray, stimuli: IntArray) -> FloatArray:
+    """Mean of `values` (n,) in each (cluster, stimulus), by code; NaN where there is none."""
+    shape = int(clusters.max(initial=-1)) + 1, int(stimuli.max(initial=-1)) + 1
+    cell = clusters * shape[1] + stimuli
+    counts = np.bincount(cell, minlength=shape[0] * shape[1])
+    sums = np.bincount(cell, weights=values, minlength=shape[0] * shape[1])
+    with np.errstate(invalid="ignore"):
+        return np.asarray((sums / counts).reshape(shape))
+
+
+def nested_weights(clusters: IntArray, stimuli: IntArray) -> FloatArray:
+    """The weight of each observation (n,) in Definition 1, by code; they add to 1."""
+    cells = clusters * (int(stimuli.max(initial=-1)) + 1) + stimuli
+    _, first, cell, inside = np.unique(
+        cells, return_index=True, return_inverse=True, return_counts=True
+    )
+    own = clusters[first]  # the cluster of each cell
+    in_cluster = np.bincount(own)
+    weight = 1.0 / (np.count_nonzero(in_cluster) * in_cluster[own] * inside)
+    return np.asarray(weight[cell], dtype=np.float64)
+
+
 def label_codes(labels: Labels | None, n: int) -> tuple[IntArray, int]:
     """Labels (n,) as codes 0..k-1 in order of appearance, and k; None is one label for all."""
     if labels is None:

@@ -42,7 +42,7 @@ class Battery(msgspec.Struct, frozen=True, kw_only=True):
     stimuli: tuple[Stimulus, ...]
     framing: str | None = None
 
-    def ask(self, stimulus: Stimulus, wording: int) -> str:
-        """The text sent: framing and wording."""
+    def ask(self, stimulus: Stimulus, wording: int, *, framed: bool = True) -> str:
+        """The text sent: framing, unless it is not wanted, and wording."""
         text = stimulus.wordings[wording]
-        return f"{self.framing}\n\n{text}" if self.framing else text
+        return f"{self.framing}\n\n{text}" if framed and self.framing else text

@@ -6,6 +6,18 @@ from contextecho.store.checking import Checked, check_store
 from contextecho.store.databases import LockedError
 from contextecho.store.describing import Contents, describe
 from contextecho.store.exporting import export_tables, export_tree
+from contextecho.store.imports import (
+    Finding,
+    ImportedCell,
+    ImportedVerdict,
+    Release,
+    find_release,
+    imported_columns,
+    imported_verdicts,
+    keep_release,
+    release_findings,
+    releases,
+)
 from contextecho.store.merging import Merged, merge
 from contextecho.store.model import (
     Batch,
@@ -27,10 +39,14 @@ __all__ = [
     "BatchState",
     "Checked",
     "Contents",
+    "Finding",
+    "ImportedCell",
+    "ImportedVerdict",
     "Ledger",
     "LockedError",
     "Loose",
     "Merged",
+    "Release",
     "RunInfo",
     "Spend",
     "Store",
@@ -40,9 +56,15 @@ __all__ = [
     "describe",
     "export_tables",
     "export_tree",
+    "find_release",
     "find_store",
+    "imported_columns",
+    "imported_verdicts",
+    "keep_release",
     "loose_contexts",
     "merge",
     "open_store",
+    "release_findings",
+    "releases",
     "vacuum",
 ]

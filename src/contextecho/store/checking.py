@@ -15,6 +15,7 @@ from contextecho.contexts import Context
 from contextecho.errors import DataError
 from contextecho.store import rows, statements
 from contextecho.store.databases import Database, Statement
+from contextecho.store.imports import releases, uncounted_releases
 from contextecho.store.store import Store
 from contextecho.store.tables import BLOB
 
@@ -34,6 +35,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     requests: int
     unnamed: int  # requests of release 0.1.0, whose keys cannot be made again from the row alone
     runs: int
+    releases: int
     problems: tuple[str, ...]
 
 
@@ -41,7 +43,7 @@ def check_store(store: Store) -> Checked:
     """Look at everything. A part that cannot be read is a problem, and the others are looked at."""
     database = store.database
     found: list[str] = []
-    counts = {"contexts": 0, "requests": 0, "unnamed": 0, "runs": 0}
+    counts = {"contexts": 0, "requests": 0, "unnamed": 0, "runs": 0, "releases": 0}
 
     def look(what: Callable[[], Iterator[str]]) -> None:
         try:
@@ -54,6 +56,7 @@ def check_store(store: Store) -> Checked:
     look(lambda: _requests(store, counts))
     look(lambda: _runs(store, counts))
     look(lambda: _ledger(database))
+    look(lambda: _releases(store, counts))
     return Checked(**counts, problems=tuple(dict.fromkeys(found)))
 
 
@@ -108,3 +111,9 @@ def _ledger(database: Database) -> Iterator[str]:
     for statement, says in _LEDGER:
         for (name,) in database.rows(statement):
             yield says.format(name)
+
+
+def _releases(store: Store, counts: dict[str, int]) -> Iterator[str]:
+    counts["releases"] = len(releases(store))
+    for release in uncounted_releases(store):
+        yield f"release {release} has not the number of cells that it came with"

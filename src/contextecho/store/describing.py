@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from contextecho.store import statements
+from contextecho.store.imports import Release, releases
 from contextecho.store.model import Ledger, RunInfo
 from contextecho.store.store import Store
 
@@ -32,6 +33,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[RunSize, ...]  # the one begun last first
     replies: Mapping[str, int]  # distinct requests by what came back
     waiting: int  # of these, to be asked again by the next run
+    releases: tuple[Release, ...]  # imported, the one that came last first
 
 
 def describe(store: Store) -> Contents:
@@ -48,6 +50,7 @@ def describe(store: Store) -> Contents:
         kind=database.kind,
         schema=database.version() or 0,
         bytes=database.size(),
+        releases=releases(store),
         runs=tuple(_size(store, run, *sizes.get(run.id, (0, 0))) for run in store.runs()),
         replies=replies,
         waiting=waiting,

@@ -13,6 +13,7 @@ import msgspec
 
 from contextecho.store import rows, statements
 from contextecho.store.databases import Database, Row
+from contextecho.store.imports import merge_releases
 from contextecho.store.store import Store
 from contextecho.store.tables import (
     ATTEMPT,
@@ -38,6 +39,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str
     runs: int  # new ones
+    releases: int
     attempts: int
     replies: int  # keys that have a reply now, or a better one
     verdicts: int
@@ -77,6 +79,7 @@ class _Merge:
         return Merged(
             source=self._source.where,
             runs=kept[RUN.name],
+            releases=merge_releases(self._into, self._source),
             attempts=self._new,
             replies=self._replies,
             verdicts=verdicts,

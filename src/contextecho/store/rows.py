@@ -75,11 +75,11 @@ def _reads(what: str) -> Callable[[Callable[[R], T]], Callable[[R], T]]:
 def plan_id(plan: Plan) -> str:
     """Twelve hex digits that name what a plan collects: the id of its run.
 
-    What is merely said about the plan (token estimates, notes) does not enter,
-    so that a better estimate does not begin another run.
+    What is merely said about the plan or its study (token estimates, notes, what is
+    estimated) does not enter, so that better words do not begin another run.
     """
     identity = {
-        "study": plan.study,
+        "study": msgspec.structs.replace(plan.study, estimand="", sessions=1, judges=1),
         "protocol": plan.protocol,
         "session": plan.session_sha256,
         "batteries": {name: battery.sha256 for name, battery in plan.batteries.items()},

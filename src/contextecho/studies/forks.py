@@ -6,6 +6,7 @@ The one thing to know: arms that come to the same messages are one context, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -13,15 +14,19 @@ from contextecho.contexts import (
     CONTROL_TOLERANCE,
     Arm,
     Context,
+    History,
+    Idle,
+    Position,
     Protocol,
-    Rendering,
     Snapshot,
     TokenCounter,
     Unit,
     apply_arm,
     choose_positions,
     context_tokens,
+    find_positions,
     load_anchor,
+    load_idle,
     system_prompt,
     take_snapshot,
 )
@@ -55,45 +60,49 @@ def take_forks(
     counter: TokenCounter,
     *,
     padding: int | None,
-    rendering: Rendering | None,
-    budget: int | None,
     system: str | None,
+    foreign: Session | None,
 ) -> Forks:
     """Take a snapshot at each position, and make each arm's context from it."""
     choice = choose_positions(session, study.positions, padding=padding)
-    anchor = load_anchor(study.anchor) if study.anchor else None
+    positions = under_conditions(session, choice.positions)
+    take = partial(
+        take_snapshot,
+        protocol=protocol,
+        counter=counter,
+        budget=study.budget_tokens,
+        rendering=study.rendering,
+        system=system,
+        history=study.history,
+    )
+    idle = load_idle(study.idle.kind, study.idle.turns) if study.idle else None
+    apply = partial(
+        apply_arm,
+        protocol=protocol,
+        counter=counter,
+        anchor=load_anchor(study.anchor) if study.anchor else None,
+        placement=study.anchor_placement,
+        idle=idle,
+    )
     snapshots: list[Snapshot] = []
     prefixes: dict[tuple[str, Arm], str] = {}
     contexts: dict[str, Context] = {}
     tokens: dict[str, int] = {}
     ratios: dict[str, float] = {}
-    positions = under_conditions(session, choice.positions)
     for position in positions:
-        snapshot = take_snapshot(
-            session,
-            position,
-            protocol,
-            counter=counter,
-            budget=budget,
-            rendering=rendering,
-            system=system,
-        )
+        snapshot = take(session, position)
         snapshots.append(snapshot)
+        other = _elsewhere(foreign, session, position) if foreign else None
         for arm in study.arms:
-            context = apply_arm(
-                snapshot,
-                arm,
-                protocol,
-                counter=counter,
-                anchor=anchor,
-                placement=study.anchor_placement,
-            )
+            context = apply(snapshot, arm, foreign=take(*other) if other else None)
             prefixes[position.label, arm] = context.sha256
             if context.sha256 not in contexts:
                 contexts[context.sha256] = context
                 tokens[context.sha256] = context_tokens(context, counter)
         if Arm.CONTROL in study.arms:
-            ratios[position.label] = tokens[prefixes[position.label, Arm.CONTROL]] / snapshot.tokens
+            shown = snapshot.tokens + _idle_tokens(idle, counter)
+            ratios[position.label] = tokens[prefixes[position.label, Arm.CONTROL]] / shown
+    limit = study.budget_tokens or protocol.budget
     return Forks(
         snapshots=tuple(snapshots),
         prefixes=prefixes,
@@ -105,10 +114,44 @@ def take_forks(
             *choice.notes,
             *condition_notes(positions),
             *_system_notes(session, protocol, system),
-            *_summary_notes(session, snapshots),
-            *_notes(snapshots, ratios, budget or protocol.budget, protocol.budget_unit, counter),
+            *_history_notes(study.history, session, snapshots),
+            *_foreign_notes(study, foreign),
+            *_notes(snapshots, ratios, limit, protocol.budget_unit, counter),
         ),
     )
+
+
+def _elsewhere(foreign: Session, session: Session, position: Position) -> tuple[Session, Position]:
+    """Another session, and the place in it that is as far from its end, as a share of it."""
+    share = position.row_turn / session.row_turns
+    turn = max(1, round(share * foreign.row_turns))
+    return foreign, find_positions(foreign, str(turn))[0]
+
+
+def _idle_tokens(idle: Idle | None, counter: TokenCounter) -> int:
+    return context_tokens(Context(messages=idle.messages), counter) if idle else 0
+
+
+def _history_notes(
+    history: History, session: Session, snapshots: Sequence[Snapshot]
+) -> Iterator[str]:
+    compacted = [s.position.label for s in snapshots if s.position.segment]
+    if history is History.SEGMENT:
+        yield from _summary_notes(session, snapshots)
+    elif compacted:
+        left_out = {
+            History.NO_SUMMARY: "the compaction summary is left out",
+            History.WHOLE: "what a compaction had replaced is in view, as the model never had it",
+        }
+        yield f"{left_out[history]}, as the study asks, at {', '.join(compacted)}"
+
+
+def _foreign_notes(study: Study, foreign: Session | None) -> Iterator[str]:
+    if foreign is not None and Arm.FOREIGN in study.arms:
+        yield (
+            f"the foreign arm is shown session {foreign.id}, as far into it as the own one at each "
+            "position"
+        )
 
 
 def _system_notes(session: Session, protocol: Protocol, given: str | None) -> Iterator[str]:

@@ -15,15 +15,16 @@ from typing import Any
 
 import msgspec
 
-from contextecho.contexts import anchor_ids, protocol_ids
 from contextecho.errors import DataError
 from contextecho.own_files import names_data_file
-from contextecho.studies.model import ContrastSpec, Study
+from contextecho.studies.checking import problems_of
+from contextecho.studies.model import ContrastSpec, Level, Study
 
 _BUNDLED = files("contextecho.studies") / "catalog"
 _FORM = f"compare with the bundled {_BUNDLED / 'trajectory.toml'}"
 _NONE = {"anchor": None, "negative_controls": None}  # TOML has no null: left out means none
-_CONTRAST_KEYS = set(ContrastSpec.__struct_fields__)
+_STUDY_KEYS = {*Study.__struct_fields__} - {"level"}  # a file has levels, a plan has one
+_PARTS = {"contrasts": {*ContrastSpec.__struct_fields__}, "levels": {*Level.__struct_fields__}}
 
 
 def study_ids() -> tuple[str, ...]:
@@ -43,7 +44,7 @@ def load_study(id_or_path: str) -> Study:
     if path.suffix != ".toml" or not path.is_file():
         raise DataError(
             f'there is no study "{id_or_path}"',
-            todo=f"use one of {', '.join(study_ids())}, or the path of a .toml file",
+            todo="`contextecho studies list` names them; or give the path of a .toml file",
         )
     return _find_files(_read(path, str(path)), path.parent)
 
@@ -51,15 +52,22 @@ def load_study(id_or_path: str) -> Study:
 def _find_files(study: Study, folder: Path) -> Study:
     """The study with its files named from where it lies, not from where it is read."""
 
-    def found(name: str) -> str:
-        return str(folder / name) if names_data_file(name) else name
+    def found(name: str | None) -> str | None:
+        return str(folder / name) if name is not None and names_data_file(name) else name
 
-    controls = study.negative_controls
-    return msgspec.structs.replace(
+    def all_found(names: tuple[str, ...] | None) -> tuple[str | None, ...] | None:
+        return None if names is None else tuple(map(found, names))
+
+    replace = msgspec.structs.replace
+    return replace(
         study,
-        batteries=tuple(map(found, study.batteries)),
-        negative_controls=None if controls is None else found(controls),
-        anchor=None if study.anchor is None else found(study.anchor),
+        batteries=all_found(study.batteries),
+        negative_controls=found(study.negative_controls),
+        anchor=found(study.anchor),
+        levels=tuple(
+            replace(level, batteries=all_found(level.batteries), anchor=found(level.anchor))
+            for level in study.levels
+        ),
     )
 
 
@@ -72,52 +80,16 @@ def _read(file: Traversable, name: str) -> Study:
         raise DataError(f"cannot be read as TOML: {error}", where=name, todo=_FORM) from error
     except msgspec.ValidationError as error:
         raise DataError(f"is not a study: {error}", where=name, todo=_FORM) from error
-    _check(study, name)
+    if problems := list(problems_of(study)):
+        raise DataError("; ".join(problems), where=name, todo=_FORM)
     return study
 
 
 def _refuse_unknown(content: dict[str, Any], name: str) -> None:
-    unknown = set(content) - set(Study.__struct_fields__)
-    for contrast in content.get("contrasts", ()):
-        if isinstance(contrast, dict):
-            unknown |= {f"contrasts.{key}" for key in set(contrast) - _CONTRAST_KEYS}
+    unknown = set(content) - _STUDY_KEYS
+    for key, known in _PARTS.items():
+        for part in content.get(key, ()):
+            if isinstance(part, dict):
+                unknown |= {f"{key}.{one}" for one in part.keys() - known}
     if unknown:
         raise DataError(f"has unknown keys: {', '.join(sorted(unknown))}", where=name, todo=_FORM)
-
-
-def _check(study: Study, name: str) -> None:
-    """What types cannot say."""
-    problems = [
-        f"contrasts.{contrast.id} needs arm {arm}, which `arms` does not name"
-        for contrast in study.contrasts
-        for arm in (contrast.minus_from, contrast.minus)
-        if arm not in study.arms
-    ]
-    problems += [
-        f"contrasts.{contrast.id} takes arm {contrast.minus} from itself"
-        for contrast in study.contrasts
-        if contrast.minus_from == contrast.minus
-    ]
-    ids = [contrast.id for contrast in study.contrasts]
-    problems += [
-        f'`contrasts.id` is "{twice}" more than once'
-        for twice in sorted(set(ids))
-        if ids.count(twice) > 1
-    ]
-    if not study.arms:
-        problems.append("`arms` is empty")
-    if any(arm.anchored for arm in study.arms) and study.anchor is None:
-        problems.append("`anchor` is missing, and `arms` has an anchored arm")
-    if study.anchor is not None and not (
-        names_data_file(study.anchor) or study.anchor in anchor_ids()
-    ):
-        problems.append(f'`anchor` is "{study.anchor}"; there are {", ".join(anchor_ids())}')
-    if study.protocol not in protocol_ids():
-        problems.append(f'`protocol` is "{study.protocol}"; there are {", ".join(protocol_ids())}')
-    for key, value in (("paraphrases", study.paraphrases), ("replicates", study.replicates)):
-        if value < 1:
-            problems.append(f"`{key}` is {value}, and must be 1 or more")
-    if len(set(study.arms)) < len(study.arms):
-        problems.append("`arms` names an arm twice")
-    if problems:
-        raise DataError("; ".join(problems), where=name, todo=_FORM)

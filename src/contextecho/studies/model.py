@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import overload
+from typing import Any, overload
 
 import msgspec
 
@@ -18,10 +18,12 @@ from contextecho.contexts import (
     Arm,
     Context,
     Decoding,
+    History,
     Message,
     Placement,
     Position,
     Protocol,
+    Rendering,
     Request,
     Snapshot,
 )
@@ -37,8 +39,46 @@ class ContrastSpec(msgspec.Struct, frozen=True, kw_only=True):
     question: str
 
 
-class Study(msgspec.Struct, frozen=True, kw_only=True):
-    """A declaration of axes and of the contrasts it reports."""
+class IdleTurns(msgspec.Struct, frozen=True, kw_only=True):
+    """Exchanges after the anchor, before the question (`contexts.load_idle`)."""
+
+    kind: str
+    turns: int
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One setting of what a study varies: what it gives stands in place of the study's own."""
+
+    id: str
+    at: float | None = None  # where it stands on a figure's axis, in the unit of `Study.varies`
+    group: str | None = None  # levels of one group are joined by a line
+    positions: str | None = None
+    batteries: tuple[str, ...] | None = None
+    protocol: str | None = None
+    rendering: Rendering | None = None
+    budget_tokens: int | None = None
+    anchor: str | None = None
+    anchor_placement: Placement | None = None
+    history: History | None = None
+    framing: bool | None = None
+    idle: IdleTurns | None = None
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What it gives, by field of `Study`."""
+        given = msgspec.structs.asdict(self)
+        return {
+            name: value
+            for name, value in given.items()
+            if name not in ("id", "at", "group") and value is not None
+        }
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A declaration of axes and of the contrasts it reports.
+
+    A study with levels is collected as one plan for each of them (`studies_of`).
+    """
 
     id: str
     version: str
@@ -53,6 +93,25 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     contrasts: tuple[ContrastSpec, ...]
     negative_controls: str | None  # battery id, collected on the same arms; guards the headline
+    estimand: str = ""  # what the first contrast estimates, in words
+    sessions: int = 1  # how many it needs to say what it asks
+    judges: int = 1  # how many must read the same replies; 0: no judge is needed
+    rendering: Rendering | None = None  # the protocol's unless given, like the next
+    budget_tokens: int | None = None
+    history: History = History.SEGMENT
+    framing: bool = True  # whether a battery's framing stands before each question
+    idle: IdleTurns | None = None
+    varies: str | None = None  # what the levels are settings of
+    levels: tuple[Level, ...] = ()
+    level: Level | None = None  # the one that this is the study at
+
+    @property
+    def family(self) -> str:
+        """Over what Holm's correction of the headline reaches (`scoring.contrasts`, `.series`)."""
+        over = ["targets", "batteries"]
+        over += ["levels"] * bool(self.levels) + ["sessions"] * (self.sessions > 1)
+        first = self.contrasts[0].id if self.contrasts else "no contrast"
+        return f"{first} on the primary measure, of all {', '.join(over[:-1])} and {over[-1]}"
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -168,7 +227,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         wording = cell.battery, cell.stimulus, cell.paraphrase
         asked = self._questions.get(wording)
         if asked is None:
-            text = self.batteries[cell.battery].ask(self.stimulus(cell), cell.paraphrase)
+            battery, framed = self.batteries[cell.battery], self.study.framing
+            text = battery.ask(self.stimulus(cell), cell.paraphrase, framed=framed)
             asked = self._questions[wording] = (Message(role="user", text=text),)
         return asked
 

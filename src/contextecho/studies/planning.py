@@ -46,6 +46,7 @@ def make_plan(
     counter: TokenCounter | None = None,
     positions: str | None = None,
     padding: int | None = None,
+    foreign: Session | None = None,
     arms: Sequence[Arm | str] | None = None,
     batteries: Sequence[str] | None = None,
     paraphrases: int | None = None,
@@ -63,10 +64,12 @@ def make_plan(
 
     What is given replaces the study's or the protocol's own choice. Tokens are
     counted by `counter`, the offline estimate unless given; `serving` says how a target
-    is served beyond its name (`models.serving_of`). Raises UsageError
+    is served beyond its name (`models.serving_of`); `foreign` is the session of the foreign
+    arm. A study with levels is planned at one of them (`studies_of`). Raises UsageError
     for a choice that does not exist or does not fit, SessionError for a session
     shorter than the first position, DataError for a battery file.
     """
+    _refuse_all_levels(study)
     rules = _rules(protocol or study.protocol)
     study, notes = _override(
         study,
@@ -78,7 +81,10 @@ def make_plan(
         anchor=anchor,
         anchor_placement=None if placement is None else parse_placement(placement),
         protocol=rules.id,
+        rendering=None if rendering is None else parse_rendering(rendering),
+        budget_tokens=budget_tokens,
     )
+    _refuse_tokens(rules, study.budget_tokens)
     if not targets:
         raise UsageError("a plan needs a target", todo="name one with --target")
     targets = tuple(dict.fromkeys(targets))
@@ -88,9 +94,8 @@ def make_plan(
         rules,
         counter or EstimateCounter(),
         padding=padding,
-        rendering=None if rendering is None else parse_rendering(rendering),
-        budget=_budget(rules, budget_tokens),
         system=system,
+        foreign=foreign,
     )
     asked = _load_batteries(study)
     if paraphrases is not None:
@@ -201,13 +206,20 @@ def _override(study: Study, **given: Any) -> tuple[Study, tuple[str, ...]]:
     return msgspec.structs.replace(changed, contrasts=contrasts), notes
 
 
-def _budget(protocol: Protocol, tokens: int | None) -> int | None:
+def _refuse_all_levels(study: Study) -> None:
+    if study.levels:
+        raise UsageError(
+            f"study {study.id} has {counted(len(study.levels), 'level')}, and a plan is of one",
+            todo=f"use one of {', '.join(level.id for level in study.levels)}",
+        )
+
+
+def _refuse_tokens(protocol: Protocol, tokens: int | None) -> None:
     if tokens is not None and protocol.budget_unit is not Unit.TOKENS:
         raise UsageError(
             f"protocol {protocol.id} counts {protocol.budget_unit}, always {protocol.budget}",
             todo="leave the budget out, or use protocol strict",
         )
-    return tokens
 
 
 def _decoding(protocol: Protocol, max_output_tokens: int | None) -> Decoding:

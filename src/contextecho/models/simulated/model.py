@@ -69,7 +69,7 @@ class SimulatedModel(Model):
         for cell in plan.cells:
             arms.setdefault(cell.prefix, (cell.arm, turns[cell.position]))
         questions = {
-            battery.ask(stimulus, wording): stimulus
+            battery.ask(stimulus, wording, framed=plan.study.framing): stimulus
             for battery in plan.batteries.values()
             for stimulus in battery.stimuli
             for wording in range(len(stimulus.wordings))

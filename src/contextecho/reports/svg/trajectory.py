@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from contextecho.reports.axes import ticks
-from contextecho.reports.figures import Mark, Station, Trajectory, compactions_between, names_of
+from contextecho.reports.figures import (
+    Mark,
+    Station,
+    Trajectory,
+    compactions_between,
+    indices_of,
+    names_of,
+)
 from contextecho.reports.palette import series_class
 from contextecho.reports.svg.elements import (
     STROKE,
@@ -108,15 +115,11 @@ def _indices(stations: tuple[Station, ...], centres: list[float]) -> Iterator[Ma
     yield line(_LEFT, base, centres[-1] + centres[0] - _LEFT, base, "axis")
     names = names_of(stations)
     first_row = 52.0 if any(second for _, second in names) else 40.0
-    rows = [
-        (name, first_row + 15 * i)
-        for i, name in enumerate(("row turn", "agent step", "user prompt"))
-    ]
-    for name, below in rows:
-        yield text(_LEFT - 8, base + below, name, "index-name", "end")
-    for station, centre, lines in zip(stations, centres, names, strict=True):
+    for centre, lines in zip(centres, names, strict=True):
         for i, words in enumerate(lines):
             yield text(centre, base + 18 + 14 * i, shorten(words, 11), "station", "middle")
-        values = (station.row_turn, station.step, station.prompt)
-        for (_, below), value in zip(rows, values, strict=True):
-            yield text(centre, base + below, whole(value), "index", "middle")
+    for row, (name, values) in enumerate(indices_of(stations).items()):
+        below = base + first_row + 15 * row
+        yield text(_LEFT - 8, below, name, "index-name", "end")
+        for centre, value in zip(centres, values, strict=True):
+            yield text(centre, below, whole(value), "index", "middle")

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from contextecho.contexts import Protocol
 from contextecho.errors import UsageError
 from contextecho.models import Failed
 from contextecho.stimuli import Battery, Stimulus, StimulusKind
@@ -33,6 +34,7 @@ _REGISTER = "register/"
 
 class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     study: Study
+    protocol: Protocol
     batteries: Mapping[str, Battery]
 
 
@@ -66,7 +68,10 @@ def export_tree(store: Store, run: RunInfo, folder: Path, judge: str | None = No
         _write(folder / "results" / path, fields)
         manifest.append({"path": path.as_posix(), "collected_at": stored.collected_at or ""})
     (folder / "results").mkdir(parents=True, exist_ok=True)
-    _write(folder / "results" / "MANIFEST.json", {"cells": manifest})
+    _write(
+        folder / "results" / "MANIFEST.json",
+        {"protocol": planned.protocol.id, "cells": manifest},
+    )
     return len(manifest)
 
 

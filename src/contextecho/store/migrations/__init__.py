@@ -14,12 +14,14 @@ from contextecho.errors import DataError
 from contextecho.store.databases import Database
 from contextecho.store.migrations.batches import batches
 from contextecho.store.migrations.first_tables import first_tables
+from contextecho.store.migrations.imports import imports
 from contextecho.store.migrations.whole_requests import whole_requests
 
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     first_tables,
     batches,
     whole_requests,
+    imports,
 )
 
 

@@ -1,0 +1,1 @@
+"""Made-up studies with a planted gap: what the instrument is tested on."""
