@@ -40,7 +40,7 @@ def test_the_default_interval_covers_a_planted_gap_19_times_in_20(
 @pytest.mark.parametrize("clusters", [5, 12, 24])
 @pytest.mark.parametrize("gap", [0.0, 0.3, 0.8])
 def test_it_does_so_within_two_points(name: str, clusters: int, gap: float) -> None:
-    found = records(name, gap, clusters, 8_000)["cluster-t"]
+    found = records(name, gap, clusters, 4_000)["cluster-t"]
     assert BY_NAME[name].as_assumed
     assert 0.93 <= covers(found) <= 0.97
     if gap == 0.0:
