@@ -32,7 +32,7 @@ _YOUNG = (
 )
 
 Work = Mapping[str, Iterable[Iterable[Request]]]
-"""For each target the requests to ask, in groups that share a prefix."""
+"""For each target the requests to ask, each of them once, in groups that share a prefix."""
 
 
 class Reason(StrEnum):
