@@ -3,6 +3,9 @@
 Run `python benchmarks/collecting.py`. The server is a process of its own and is not measured; each
 contender is one too (`collecting_contenders.py`): user plus system time, wall time and peak memory,
 as the system counted them. All that is compared is measured in one run, 64 calls at once.
+A rate is one of calls: from the first that is sent to the last answer. That of the whole process,
+for which opening the store and writing the run down count too, is printed beside it, and the
+floor's.
 
     floor    aiohttp posting the same bytes, reading each answer
     ours     the whole engine: keys, ledger, wire format, parsing, store
@@ -123,18 +126,18 @@ def _compare_memory(bench: Bench, options: argparse.Namespace, hold) -> None:  #
 
 def _compare_rates(bench: Bench, options: argparse.Namespace, hold) -> None:  # type: ignore[no-untyped-def]
     print(f"{options.calls:,} calls, {LATENCY * 1000:.0f} ms latency, {CONCURRENCY} at once")
-    rates, ideal = {}, CONCURRENCY / LATENCY
+    whole, share, ideal = {}, {}, CONCURRENCY / LATENCY
     for name in ("floor", "ours", "judged"):
         measured = bench.run(name, options.calls)
-        rates[name] = measured["calls"] / measured["seconds"]
-        print(f"  {name:<10} {rates[name]:6.1f} cells a second")
-    for name in ("floor", "ours"):
-        more = bench.run(name, 2 * options.calls)["seconds"] - options.calls / rates[name]
-        print(f"  {name:<10} {options.calls / more / ideal:6.2f} of the ideal rate, once it runs")
-    share = rates["ours"] / ideal
-    hold("of the ideal rate", share, f"at least {LEAST_OF_IDEAL}", holds=share >= LEAST_OF_IDEAL)
-    share = rates["judged"] / rates["ours"]
-    hold("with a judge / without", share, f"at least {LEAST_JUDGED}", holds=share >= LEAST_JUDGED)
+        whole[name] = measured["calls"] / measured["seconds"]
+        print(f"  {name:<10} {whole[name]:6.1f} cells a second, of the whole process")
+        if "calling" in measured:
+            share[name] = measured["calls"] / measured["calling"] / ideal
+            print(f"  {name:<10} {share[name]:6.2f} of the ideal rate, once it runs")
+    least = LEAST_OF_IDEAL
+    hold("of the ideal rate", share["ours"], f"at least {least}", holds=share["ours"] >= least)
+    ratio = whole["judged"] / whole["ours"]
+    hold("with a judge / without", ratio, f"at least {LEAST_JUDGED}", holds=ratio >= LEAST_JUDGED)
 
 
 @contextmanager

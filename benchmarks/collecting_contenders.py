@@ -1,7 +1,8 @@
 """What `collecting.py` compares, one contender a process: `collecting_contenders.py NAME ...`.
 
 The one thing to know: each imports only what it needs and reads the bodies before its clock
-starts. Printed as JSON: calls, user plus system time and wall time of the work, peak memory.
+starts. Printed as JSON: calls, user plus system time and wall time of the work, peak memory;
+of the floor and of ours also the seconds from the first call sent to the last answer.
 The SDK and Inspect run under a Python of their own, which has no contextecho.
 """
 
@@ -11,10 +12,13 @@ import argparse
 import asyncio
 import json
 import resource
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +27,17 @@ PROBES, ARMS, POSITIONS = 25, 2, 4
 PREFIX_CHARS, PREFIX_TURNS = 30_000, 40
 
 
-def floor(options: argparse.Namespace) -> Callable[[], None]:
+Run = Callable[[], float | None]
+"""Does the work; gives the seconds from the first call to the last answer, where it knows them."""
+
+
+def floor(options: argparse.Namespace) -> Run:
     """Bare aiohttp: the same bytes posted, each answer read and parsed."""
     import aiohttp
 
     bodies = [line.rstrip(b"\n") for line in _lines(options)]
 
-    async def run() -> None:
+    async def run() -> float:
         url = f"{options.url}/chat/completions"
         headers = {"content-type": "application/json"}
 
@@ -38,12 +46,14 @@ def floor(options: argparse.Namespace) -> Callable[[], None]:
                 json.loads(await response.read())
 
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+            began = time.perf_counter()
             await _side_by_side(bodies, post, options.concurrency)
+            return time.perf_counter() - began
 
     return lambda: asyncio.run(run())
 
 
-def sdk(options: argparse.Namespace) -> Callable[[], None]:
+def sdk(options: argparse.Namespace) -> Run:
     """The openai SDK's `chat.completions.create`."""
     from openai import AsyncOpenAI
 
@@ -60,7 +70,7 @@ def sdk(options: argparse.Namespace) -> Callable[[], None]:
     return lambda: asyncio.run(run())
 
 
-def inspect(options: argparse.Namespace) -> Callable[[], None]:
+def inspect(options: argparse.Namespace) -> Run:
     """Inspect's `eval()` with its log, one sample a call."""
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
@@ -96,7 +106,7 @@ def inspect(options: argparse.Namespace) -> Callable[[], None]:
     return run
 
 
-def ours(options: argparse.Namespace) -> Callable[[], None]:
+def ours(options: argparse.Namespace) -> Run:
     """The whole engine: keys, ledger, wire format, parsing, store."""
     from contextecho.engine import Limits, collect, run_in_loop
     from contextecho.models import open_model
@@ -106,17 +116,18 @@ def ours(options: argparse.Namespace) -> Callable[[], None]:
     model = open_model("openai/one", base_url=options.url)
     limits = Limits(concurrency=options.concurrency, most_concurrency=options.concurrency)
 
-    def run() -> None:
+    def run() -> float:
         with open_store(options.folder) as store:
             begun = store.begin_run(plan, "s", {})
             work = collect(plan, store, begun, {model.id: model}, limits=limits)
             done = run_in_loop(work, [model])
             assert done.done == options.calls, done
+            return _calling(store.database.file)
 
     return run
 
 
-def judged(options: argparse.Namespace) -> Callable[[], None]:
+def judged(options: argparse.Namespace) -> Run:
     """Ours, and every reply judged by a second model on the same server."""
     from contextecho.api import prepare
     from contextecho.engine import Limits
@@ -138,7 +149,7 @@ def judged(options: argparse.Namespace) -> Callable[[], None]:
     return run
 
 
-def planning(options: argparse.Namespace) -> Callable[[], None]:
+def planning(options: argparse.Namespace) -> Run:
     """A plan estimated and written down as a run; nothing is asked."""
     from contextecho.engine import estimate_plan
     from contextecho.store import open_store
@@ -153,7 +164,7 @@ def planning(options: argparse.Namespace) -> Callable[[], None]:
     return run
 
 
-def bodies(options: argparse.Namespace) -> Callable[[], None]:
+def bodies(options: argparse.Namespace) -> Run:
     """No contender: writes the bytes that our wire layer would send, one body a line."""
     from contextecho.engine.collect import plan_work
     from contextecho.models import open_model
@@ -183,6 +194,14 @@ def make_plan(calls: int) -> Any:
         prefix_chars=PREFIX_CHARS,
         prefix_turns=PREFIX_TURNS,
     )
+
+
+def _calling(store: Path) -> float:
+    """Seconds from the first call sent to the last answer, by the ledger."""
+    with closing(sqlite3.connect(store)) as db:
+        moments = db.execute("SELECT min(begun_at), max(ended_at) FROM attempt").fetchone()
+    began, ended = map(datetime.fromisoformat, moments)
+    return (ended - began).total_seconds()
 
 
 def _lines(options: argparse.Namespace) -> list[bytes]:
@@ -217,10 +236,12 @@ def main() -> None:
             options
         )
         before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        run()
+        calling = run()
         after, seconds = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - began
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     took = {"calls": options.calls, "cpu": cpu, "seconds": seconds}
+    if calling is not None:
+        took["calling"] = calling
     print(json.dumps({**took, "megabytes": after.ru_maxrss / 1024}))
 
 

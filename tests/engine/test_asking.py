@@ -38,9 +38,8 @@ async def test_each_reply_is_told_once_whether_new_stored_or_failed(store, plan,
 
     async def ask(count: int):
         told.clear()
-        requests = [judge_request(n) for n in range(count)]
         return await ask_requests(
-            {"judge/j": [[*requests, requests[0]]]},  # the same request twice is asked once
+            {"judge/j": [[judge_request(n) for n in range(count)]]},
             store,
             run.id,
             {"judge/j": judge},

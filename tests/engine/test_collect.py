@@ -105,12 +105,13 @@ async def test_identical_requests_of_two_studies_are_collected_once(store, plan,
     assert other.spend.total.attempts == 0
 
 
-async def test_identical_cells_within_a_plan_are_asked_once(store, plan, model, limits):
+async def test_identical_cells_within_a_plan_are_asked_once(store, model, limits):
+    plan = make_plan(replicates=2)  # at 2 positions, in 2 arms, 3 questions
     twins = tuple(msgspec.structs.replace(cell, position="P99") for cell in plan.cells)
     doubled = msgspec.structs.replace(plan, cells=(*plan.cells, *twins))
     collection = await gather(store, doubled, model, limits=limits)
-    assert counts(collection) == (12, 12, 0, 0, 0)
-    assert sum(s.reply is not None for s in store.replies(begin(store, doubled).id)) == 24
+    assert counts(collection) == (24, 24, 0, 0, 0)
+    assert sum(s.reply is not None for s in store.replies(begin(store, doubled).id)) == 48
 
 
 async def test_refusals_and_truncations_are_final(store, plan, limits):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, count
 
 from contextecho.contexts import Request
@@ -22,23 +22,17 @@ _UNWEIGHED = Weight(0, 0)
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """The requests of one prefix; the same request twice is asked once."""
+    """The requests of one prefix, each of them once."""
 
     requests: Iterator[Request]
     caching: Caching
-    keys: set[bytes] = field(default_factory=set)
     _missing: int = 0  # answers that the provider's cache still needs
     _used: float = float("-inf")  # when the prefix was last sent
     _warmer: Item | None = None  # the request that warms it
 
     def pull(self) -> Request | None:
-        """The next request that was not pulled before."""
-        for request in self.requests:
-            key = bytes.fromhex(request.key)  # half as large, and a group can be long
-            if key not in self.keys:
-                self.keys.add(key)
-                return request
-        return None
+        """The next request."""
+        return next(self.requests, None)
 
     def admits(self, item: Item | None, now: float) -> bool:
         """Whether an item may be sent (None: a new one): its prefix is warm, or it warms it."""
@@ -164,9 +158,14 @@ class Agenda:
         return None
 
     def _next_group(self, now: float) -> _Group | None:
-        ready = [group for group in self._open if group.admits(None, now)]
-        if ready:
-            return next((group for group in ready if group.cools(now)), ready[0])
+        ready = None
+        for group in self._open:
+            if group.admits(None, now):
+                if group.cools(now):
+                    return group
+                ready = ready or group
+        if ready is not None:
+            return ready
         begun = next(self._ahead, None)
         if begun is not None and begun.admits(None, now):
             self._open.append(begun)

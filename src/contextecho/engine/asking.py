@@ -27,8 +27,12 @@ from contextecho.store import Spend, Store
 
 T = TypeVar("T")
 
+_YOUNG = (
+    10_000  # objects, more than the calls that are out hold: most are gone before the next look
+)
+
 Work = Mapping[str, Iterable[Iterable[Request]]]
-"""For each target the requests to ask, in groups that share a prefix."""
+"""For each target the requests to ask, each of them once, in groups that share a prefix."""
 
 
 class Reason(StrEnum):
@@ -194,9 +198,12 @@ def run_in_loop(work: Coroutine[Any, Any, T], models: Iterable[Model]) -> T:
             return await work
 
     gc.freeze()  # what was made before the first call outlives the last: it is not looked at again
+    usual = gc.get_threshold()
+    gc.set_threshold(_YOUNG, *usual[1:])
     try:
         return asyncio.run(run())
     finally:
+        gc.set_threshold(*usual)
         gc.unfreeze()
 
 

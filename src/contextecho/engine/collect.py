@@ -7,9 +7,9 @@ or by another one that asks the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from contextecho.contexts import Request
+from contextecho.contexts import Message, Request
 from contextecho.counting import counted
 from contextecho.engine.asking import Collection, Work, ask_requests
 from contextecho.engine.budget import Purse
@@ -60,6 +60,16 @@ def plan_work(plan: Plan) -> Work:
 
 
 def plan_groups(plan: Plan, target: str) -> Iterator[Iterator[Request]]:
-    """The requests of a plan to one target, prefix by prefix."""
+    """The requests of a plan to one target, prefix by prefix, each of them once."""
     for _, cells in plan.by_prefix(target):
-        yield map(plan.request, cells)
+        yield _distinct(map(plan.request, cells))
+
+
+def _distinct(requests: Iterable[Request]) -> Iterator[Request]:
+    """Each request once: those of one prefix differ in what they ask and in their sample."""
+    seen: dict[tuple[Message, ...], int] = {}  # a bit for each sample: a group can be long
+    for request in requests:
+        samples = seen.get(request.ask, 0)
+        if not samples >> request.sample & 1:
+            seen[request.ask] = samples | 1 << request.sample
+            yield request

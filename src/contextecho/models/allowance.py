@@ -49,8 +49,7 @@ def read_allowance(headers: Mapping[str, str], names: LimitHeaders) -> Allowance
     if names == NO_LIMITS:
         return None
     told: dict[str, float] = {}
-    for field in _FIELDS:
-        name = getattr(names, field)
+    for field, name in zip(_FIELDS, msgspec.structs.astuple(names), strict=True):
         said = headers.get(name) if name is not None else None
         if said is None:
             continue

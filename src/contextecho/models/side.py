@@ -41,11 +41,11 @@ def first_tokens(usage: object, paths: Iterable[tuple[str, ...]]) -> int | None:
 def tokens(usage: object, *path: str) -> int | None:
     """The token count at `path` in a usage object; None where there is none to believe."""
     for name in path:
-        usage = usage.get(name) if isinstance(usage, dict) else None
-    if usage is None:
-        return None
+        if not isinstance(usage, dict):
+            return None
+        usage = usage.get(name)
     if isinstance(usage, float) and usage.is_integer():
         usage = int(usage)
-    if isinstance(usage, bool) or not isinstance(usage, int):
+    if type(usage) is not int:  # a bool is an `int` as well
         return None
     return usage if 0 <= usage <= _MOST_TOKENS else None

@@ -116,6 +116,8 @@ def cache_mark(quirks: Quirks) -> dict[str, Any]:
 
 def _without(secrets: Sequence[str], reply: Reply) -> Reply:
     """The reply without keys that the server echoed in what it said."""
+    if not secrets:
+        return reply
     said = {name: getattr(reply, name) or "" for name in ("text", "stop_reason", "served_model")}
     if not any(secret in text for secret in secrets for text in said.values()):
         return reply

@@ -30,9 +30,9 @@ class Batches:
 
     def open(self, run_id: str, provider: str, requests: Sequence[Request]) -> Batch:
         """Write down that distinct requests to one target are about to be given to its provider."""
-        moment = now()
 
         def enter() -> int:
+            moment = self._ledger.moment
             told = (run_id, provider, moment)
             known = self._ledger.again and self._db.first(statements.opened_batch, *told)
             if known:
@@ -40,7 +40,7 @@ class Batches:
             new = (run_id, provider, None, BatchState.OPENED, moment, None, None)
             batch = self._db.add(statements.keep_batch, *new)
             for request in requests:
-                attempt = self._ledger.enter(Begin(run_id, request, moment))
+                attempt = self._ledger.enter(Begin(run_id, request))
                 self._db.run(statements.keep_item, batch, request.key, attempt)
             return batch
 
@@ -57,14 +57,13 @@ class Batches:
         An item that was settled before keeps what it has: results may be read twice.
         Raises `DataError` for an item that the batch does not have; nothing is written then.
         """
-        moment = now()
 
         def write() -> frozenset[str]:
             fresh = {
                 name: item for name in replies if not (item := self._item(batch, name)).settled
             }
             for name, item in fresh.items():
-                self._ledger.enter(End(item.attempt, replies[name], moment))
+                self._ledger.enter(End(item.attempt, replies[name]))
             return frozenset(fresh)
 
         return self._ledger.transact(write)

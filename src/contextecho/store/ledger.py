@@ -1,8 +1,8 @@
 """Writing the ledger: what is about to be sent, and what came back.
 
 The one thing to know: several of these are written in one transaction where they
-happen at the same moment. Doing it again after a lost connection writes nothing
-twice: an attempt is told by its request, its run and the moment it was begun.
+happen at the same moment, which is looked up once for all. Doing it again after a lost
+connection writes nothing twice: an attempt is told by its request, its run and that moment.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextecho.contexts import Context, Request
 from contextecho.models import Failed, FailureKind, Reply
 from contextecho.store import rows, statements
 from contextecho.store.databases import Database
+from contextecho.store.moment import now
 
 T = TypeVar("T")
 
@@ -23,7 +24,6 @@ class Begin(NamedTuple):
 
     run: str
     request: Request
-    moment: str
 
 
 class End(NamedTuple):
@@ -31,7 +31,6 @@ class End(NamedTuple):
 
     attempt: int
     reply: Reply
-    moment: str
 
 
 Entry = Begin | End
@@ -45,7 +44,8 @@ class LedgerWriter:
         self._db = database
         self._kept: set[str] = set()  # contexts known to be in the database
         self._new: set[str] = set()  # written by the transaction that is open
-        self.again = False  # this transaction was done before, and may have been kept
+        self.moment = ""  # of the transaction that is open
+        self.again = False  # it was done before, and may have been kept
 
     def write(self, entries: Sequence[Entry]) -> list[int]:
         """Write entries in one transaction; gives each one's attempt."""
@@ -53,6 +53,7 @@ class LedgerWriter:
 
     def transact(self, work: Callable[[], T]) -> T:
         """Do `work` in one transaction, in which `enter` and `keep_context` may be called."""
+        self.moment = now()
         self.again = False
 
         def once() -> T:
@@ -71,7 +72,7 @@ class LedgerWriter:
 
     def _begin(self, entry: Begin) -> int:
         request = entry.request
-        told = (request.key, entry.run, entry.moment)
+        told = (request.key, entry.run, self.moment)
         if self.again and (kept := self._db.first(statements.begun_attempt, *told)):
             return int(kept[0])
         self.keep_context(request.context)
@@ -79,8 +80,8 @@ class LedgerWriter:
         return self._db.add(statements.begin_attempt, *told)
 
     def _end(self, entry: End) -> int:
-        attempt, reply = entry.attempt, entry.reply
-        self._db.run(statements.end_attempt, entry.moment, *rows.reply_row(reply), attempt)
+        attempt, reply = entry
+        self._db.run(statements.end_attempt, self.moment, *rows.reply_row(reply), attempt)
         self._db.run(statements.keep_reply, int(self._settles(attempt, reply)), attempt)
         return attempt
 

@@ -23,7 +23,6 @@ from contextecho.store.databases import Database, LockedError
 from contextecho.store.groups import Groups
 from contextecho.store.ledger import Begin, End, LedgerWriter
 from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
-from contextecho.store.moment import now
 from contextecho.studies import Cell, Plan
 
 
@@ -68,7 +67,7 @@ class Store:
         run_id = rows.plan_id(plan)
 
         def begin() -> None:
-            if not self.database.run(statements.touch_run, now(), run_id):
+            if not self.database.run(statements.touch_run, self._ledger.moment, run_id):
                 self._write_run(run_id, plan, str(session_path), versions)
 
         self._ledger.transact(begin)
@@ -79,7 +78,7 @@ class Store:
     ) -> None:
         for context in (*plan.contexts.values(), *(s.context for s in plan.snapshots)):
             self._ledger.keep_context(context)
-        moment = now()
+        moment = self._ledger.moment
         self.database.run(
             statements.keep_run,
             run_id,
@@ -213,25 +212,25 @@ class Store:
 
     def open_attempt(self, run_id: str, request: Request) -> int:
         """Write down that a request is about to be sent; returns the attempt's id."""
-        return self._ledger.write([Begin(run_id, request, now())])[0]
+        return self._ledger.write([Begin(run_id, request)])[0]
 
     def settle(self, attempt: int, reply: Reply) -> None:
         """Write down what an attempt brought. A settled key keeps its first settling reply."""
-        self._ledger.write([End(attempt, reply, now())])
+        self._ledger.write([End(attempt, reply)])
 
     def opened_attempt(self, run_id: str, request: Request) -> Future[int]:
         """As `open_attempt`, in one transaction with what other tasks write at this moment.
 
         It is on disk when the future has its id; nothing is written if that is cancelled before.
         """
-        return self._groups.written(Begin(run_id, request, now()))
+        return self._groups.written(Begin(run_id, request))
 
     def settled(self, attempt: int, reply: Reply) -> Future[int]:
         """As `settle`, in one transaction with what other tasks write at this moment.
 
         It is on disk when the future is done, and written even if that is cancelled.
         """
-        return self._groups.written(End(attempt, reply, now()))
+        return self._groups.written(End(attempt, reply))
 
     def spend(self, run_id: str) -> Spend:
         """What the calls of a run used, by target, and what of it was sent in batches."""

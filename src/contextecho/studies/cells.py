@@ -46,10 +46,10 @@ class Cells(Sequence[Cell]):
         self._places = places
         self._questions = questions
         self._replicates = replicates
+        self._ordinals = range(len(targets) * len(places) * len(questions) * replicates)
 
     def __len__(self) -> int:
-        places = len(self._targets) * len(self._places)
-        return places * len(self._questions) * self._replicates
+        return len(self._ordinals)
 
     def __iter__(self) -> Iterator[Cell]:
         axes = self._targets, self._places, self._questions, range(self._replicates)
@@ -62,8 +62,8 @@ class Cells(Sequence[Cell]):
     def __getitem__(self, index: slice) -> tuple[Cell, ...]: ...
     def __getitem__(self, index: int | slice) -> Cell | tuple[Cell, ...]:
         if isinstance(index, slice):
-            return tuple(map(self.__getitem__, range(len(self))[index]))
-        rest, replicate = divmod(range(len(self))[index], self._replicates)
+            return tuple(map(self.__getitem__, self._ordinals[index]))
+        rest, replicate = divmod(self._ordinals[index], self._replicates)
         rest, question = divmod(rest, len(self._questions))
         target, place = divmod(rest, len(self._places))
         return self._cell(

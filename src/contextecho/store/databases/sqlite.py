@@ -19,6 +19,9 @@ from contextecho.store.databases.lock import exclusive, identity
 
 T = TypeVar("T")
 
+# Told at once what NULL is; else it looks for a way to write None at every one.
+sqlite3.register_adapter(type(None), lambda none: none)
+
 APPLICATION_ID = 0x43454348  # "CECH"; tells our files from other programs' SQLite files
 COPY_IT = "copy it to a place that can be written, or name another --store"
 _AGAIN = "then give the same command again: what had come back is kept"
