@@ -47,6 +47,23 @@ def mean_mark(mean: ArmMean, label: str) -> Mark:
     )
 
 
+def unplanned_mark(arm: Arm, measure: Measure, label: str) -> Mark:
+    """The mark of an arm where the plan has none."""
+    return Mark(
+        series=arm.value,
+        name=series_name(arm.value),
+        label=label,
+        value=None,
+        low=None,
+        high=None,
+        n=0,
+        planned=0,
+        unit="reply",
+        quantity=READINGS[measure].mean,
+        note="not part of the plan",
+    )
+
+
 def _why_bare(mean: ArmMean) -> str | None:
     """Why there is no number, or none beside it."""
     if mean.mean is None:
@@ -72,21 +89,7 @@ def _mark_at(
 ) -> Mark:
     label = f"{series_name(arm.value)}, {station.label}"
     mean = view.mean(target, measure, battery, arm, station.label)
-    if mean is not None:
-        return mean_mark(mean, label)
-    return Mark(
-        series=arm.value,
-        name=series_name(arm.value),
-        label=label,
-        value=None,
-        low=None,
-        high=None,
-        n=0,
-        planned=0,
-        unit="reply",
-        quantity=READINGS[measure].mean,
-        note="not part of the plan",
-    )
+    return unplanned_mark(arm, measure, label) if mean is None else mean_mark(mean, label)
 
 
 def _trajectory(

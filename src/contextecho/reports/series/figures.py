@@ -13,7 +13,7 @@ from contextecho.reports.forests import contrast_mark
 from contextecho.reports.headline import difference, direction
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
-from contextecho.reports.trajectories import mean_mark
+from contextecho.reports.trajectories import mean_mark, unplanned_mark
 from contextecho.reports.typeset import listing
 from contextecho.reports.view import View, view_of
 from contextecho.scoring import Contrast, Measure, Part, SeriesAnalysis
@@ -157,21 +157,7 @@ def _levels(
 def _mark(view: View, part: Part, target: str, battery: str, measure: Measure, arm: Arm) -> Mark:
     mean = view.mean(target, measure, battery, arm, None)
     label = f"{series_name(arm.value)}, {part.name}"
-    if mean is not None:
-        return mean_mark(mean, label)
-    return Mark(
-        series=arm.value,
-        name=series_name(arm.value),
-        label=label,
-        value=None,
-        low=None,
-        high=None,
-        n=0,
-        planned=0,
-        unit="reply",
-        quantity=READINGS[measure].mean,
-        note="not part of the plan",
-    )
+    return unplanned_mark(arm, measure, label) if mean is None else mean_mark(mean, label)
 
 
 def _row(series: SeriesAnalysis, part: Part) -> str:
