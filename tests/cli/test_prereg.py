@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from commandline import exit_code
+from contextecho import collect, plan, read_session
 from contextecho.defaults import STORE
+from contextecho.errors import UsageError
 from contextecho.sessions import example_session
 from contextecho.store import open_store
 
@@ -158,3 +160,14 @@ def test_a_lock_is_never_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     assert lock("even:3") == 2
     assert "file exists" in capsys.readouterr().err
     assert Path("prereg.json").read_bytes() == kept
+
+
+def test_collecting_from_python_keeps_to_a_lock_as_well() -> None:
+    assert lock() == 0
+    session = read_session(example_session())
+    chosen: dict[str, Any] = {"target": "simulated", "paraphrases": 1}
+    with pytest.raises(UsageError, match="not as locked"):
+        collect(plan(session, **chosen, positions="even:3"), prereg="prereg.json")
+    run = collect(plan(session, **chosen, positions="even:2"), prereg="prereg.json")
+    locked = json.loads(Path("prereg.json").read_bytes())
+    assert run.info.plan["registered"]["lock"] == locked["sha256"]
