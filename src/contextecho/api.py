@@ -231,6 +231,7 @@ def collect(
     *,
     store: str | Path = STORE,
     on: str | None = None,
+    prereg: str | Path | None = None,
     progress: Progress | None = None,
     limits: Limits = DEFAULT_LIMITS,
     **terms: Any,
@@ -239,15 +240,24 @@ def collect(
 
     What was collected stays, whatever ends this. `on` is a Ray cluster, "ray" or
     "ray://HOST:PORT", whose nodes ask the targets; the store is a PostgreSQL database then.
+    `prereg` is the file of a pre-registration (`contextecho prereg lock`): what differs from it
+    is refused, and the run keeps its hash.
     `terms` (judge, budget, reach, ...) and what is raised for them: see `prepare`; and
     `BudgetError` when the budget does not allow the first call.
     """
+    if prereg is not None:
+        plan = keep_to(prereg, [plan], terms.get("judge"))[0]
     how = {"reach": terms.get("reach", DIRECT), "batch": terms.get("batch", False)}
     place = None if on is None else place_of(on, plan, store, **how)
     if place is not None and (own := terms.get("models", {}).keys() & set(plan.targets)):
         raise UsageError(f"an open model cannot go to other machines: {', '.join(own)}", where="on")
     with prepare(plan, **terms) as prepared:
         return prepared.collect(store, place=place, progress=progress, limits=limits)
+
+
+def keep_to(prereg: str | Path, plans: Sequence[Plan], judge: str | None) -> tuple[Plan, ...]:
+    """The plans, registered under the lock in a file. Raises `UsageError` for what differs."""
+    return scoring.keep_to(Path(prereg), plans, [judge] if judge else [], versions())
 
 
 def place_of(on: str, plan: Plan, store: str | Path, reach: Reach, *, batch: bool = False) -> Place:
@@ -368,6 +378,7 @@ class Prepared:
         how = {"purse": self._purse, "progress": progress, "limits": limits}
         with open_store(store) as opened:
             info = opened.begin_run(self._plan, self._plan.session_path, versions())
+            scoring.refuse_unregistered(opened, info, self._plan.registered)
             work = self._work(opened, info, place, **how)
             models = [*self._models.values(), *([self._judge] if self._judge else [])]
             collection, judging = run_in_loop(work, models)

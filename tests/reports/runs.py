@@ -29,8 +29,10 @@ from contextecho.scoring import (
     JudgeAgreement,
     JudgeMirror,
     Measure,
+    Registration,
     RunAnalysis,
     ShownReply,
+    Standing,
 )
 from contextecho.stats import Interval, agreement
 from contextecho.store import RunInfo
@@ -391,6 +393,7 @@ class Maker:
                 plan=self.plan(),
                 versions={"contextecho": "0.1.0", "python": "3.11.7"},
             ),
+            registration=Registration(standing=Standing.EXPLORATORY, registered=None, times=None),
             denominators=tuple(self.denominators()),
             arm_means=tuple(self.means()),
             contrasts=tuple(self.contrasts()),

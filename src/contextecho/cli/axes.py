@@ -1,4 +1,4 @@
-"""The options that `plan` and `probe` share: what to ask whom, where, and on which fork.
+"""The options that `plan`, `probe` and `prereg` share: what to ask whom, where, and on which fork.
 
 The one thing to know: an option that is not given leaves the choice to the
 study and the protocol, so nothing here has a default of its own.
@@ -6,7 +6,7 @@ study and the protocol, so nothing here has a default of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,17 +27,21 @@ def _only_one(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> 
     return given[0] if given else "none"
 
 
-_OPTIONS = (
+_WHOM = (
     click.argument("sessions", metavar="SESSION...", nargs=-1, required=True),
     click.option(
         "--target", "-t", "targets", multiple=True, required=True, metavar="PROVIDER/MODEL",
         help="Who is asked: openai/gpt-4.1, local, simulated, ... May be given several times.",
     ),
+)  # fmt: skip
+_JUDGE = (
     click.option("--judge", "-j", multiple=True, callback=_only_one, metavar="PROVIDER/MODEL",
                  help="Who scores the register. None unless named: measures without a judge."),
     click.option("--allow-self-judging", is_flag=True, help="Let a target judge itself; marked."),
     click.option("--study", default="trajectory", show_default=True,
                  help="`contextecho studies list`, or a TOML file."),
+)  # fmt: skip
+_WHAT = (
     click.option("--level", "levels", multiple=True, metavar="LEVEL",
                  help="Only this one of the study's levels; may be given several times."),
     click.option("--positions", metavar="POLICY",
@@ -61,15 +65,35 @@ _OPTIONS = (
     click.option("--placement", type=PLACEMENT, help="Of the anchor."),
     click.option("--system", "system_file", type=click.Path(path_type=Path),
                  help="The deployer's own system prompt, for all arms."),
+)  # fmt: skip
+_HOW = (
     click.option("--batch", is_flag=True,
                  help="Ask through the providers' batch APIs: later, at half the price."),
     store_option,
 )  # fmt: skip
 
 
+_TO_LOCK = (
+    click.argument("study"),
+    *_WHOM,
+    click.option("--judge", "-j", "judges", multiple=True, metavar="PROVIDER/MODEL",
+                 help="Who will score the register. May be given several times."),
+    *_WHAT,
+)  # fmt: skip
+
+
 def axes(function: F) -> F:
     """Add the shared options to a command."""
-    for option in reversed(_OPTIONS):
+    return _with((*_WHOM, *_JUDGE, *_WHAT, *_HOW), function)
+
+
+def axes_to_lock(function: F) -> F:
+    """Add what a lock freezes: the study first, any number of judges, nothing of how to ask."""
+    return _with(_TO_LOCK, function)
+
+
+def _with(options: Sequence[Callable[[F], F]], function: F) -> F:
+    for option in reversed(options):
         function = option(function)
     return function
 
@@ -104,12 +128,12 @@ def plans_from(choices: dict[str, Any]) -> tuple[Plan, ...]:
     )
 
 
-def words_given(context: click.Context) -> list[str]:
+def words_given(context: click.Context, *, without: Collection[str] = ("as_json",)) -> list[str]:
     """What the user gave of these options, as words for another command that has them."""
     words: list[str] = []
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
-        if source is not click.core.ParameterSource.COMMANDLINE or option.name == "as_json":
+        if source is not click.core.ParameterSource.COMMANDLINE or option.name in without:
             continue
         value = context.params[option.name or ""]
         for one in value if isinstance(value, tuple) else [value]:

@@ -31,6 +31,7 @@ COMMANDS = {
     "import": "Bring in the published reference's released cells.",
     "local": "Install or inspect the embedded model.",
     "plan": "Say what a probe would ask, cost and be able to detect. Sends nothing.",
+    "prereg": "Freeze a study before it is collected; tell which runs kept to it.",
     "probe": "Fork a session, ask a model on each fork, score and report.",
     "report": "Write a run's report: HTML, Markdown, JSON or CSV.",
     "scan": "Screen sessions for register changes. No model, nothing leaves the machine.",

@@ -35,6 +35,12 @@ _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
 
 @click.command()
 @axes
+@click.option(
+    "--prereg",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Refuse what differs from this pre-registration (`prereg lock`); the run keeps its hash.",
+)
 @click.option("--on", metavar="ray[://HOST:PORT]", help="Ask from the nodes of a Ray cluster.")
 @click.option("--budget", metavar="5usd|2Mtok", help="Hard limit of this invocation.")
 @click.option("--deadline", metavar="2h|MOMENT", help="End by then, e.g. 2026-12-01T06:00.")
@@ -73,7 +79,7 @@ def command(context: click.Context, /, **choices: Any) -> None:
 
     A study with levels, or on several sessions, is one run for each of them.
     """
-    from contextecho.api import place_of, prepare
+    from contextecho.api import keep_to, place_of, prepare
     from contextecho.engine import Budget, Limits, Purse, open_progress, parse_deadline
     from contextecho.reports import refuse_unwritable
 
@@ -90,6 +96,8 @@ def command(context: click.Context, /, **choices: Any) -> None:
     if choices["batch"] and choices["replay"] is not None:
         raise UsageError("a replay asks nobody", where="--batch", todo="leave --batch out")
     plans = plans_from(choices)
+    if choices["prereg"] is not None:
+        plans = keep_to(choices["prereg"], plans, judge_from(choices))
     on, store, budget = choices["on"], choices["store"], choices["budget"]
     place = None
     if on is not None:

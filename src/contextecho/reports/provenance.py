@@ -22,6 +22,8 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
     return (
         ("run", run.id),
         ("collected", run.created_at),
+        ("registration", view.analysis.registration.said),
+        *_lock(view),
         ("session", run.session),
         ("session file", session_file(view) or UNKNOWN),
         ("session SHA-256", plan.session_sha256 or UNKNOWN),
@@ -37,6 +39,15 @@ def facts(view: View) -> tuple[tuple[str, str], ...]:
         *_batteries(view),
         *((f"version: {name}", version) for name, version in sorted(run.versions.items())),
     )
+
+
+def _lock(view: View) -> Iterator[tuple[str, str]]:
+    """The hashes by which a reader finds the pre-registration."""
+    registered = view.analysis.registration.registered
+    if registered is not None:
+        yield "lock SHA-256", registered.lock
+        if registered.amendments:
+            yield "amended", f"{counted(registered.amendments, 'time')}, from {registered.first}"
 
 
 def _origin(origin: Origin | None) -> Iterator[tuple[str, str]]:

@@ -39,6 +39,7 @@ __all__ = [
     "Outcome",
     "Outlook",
     "Part",
+    "Registration",
     "Rubric",
     "RunAnalysis",
     "ScoredCell",
@@ -48,8 +49,12 @@ __all__ = [
     "SessionSpread",
     "Shift",
     "ShownReply",
+    "Standing",
     "Stratum",
     "Suitability",
+    "Timing",
+    "Verification",
+    "Verified",
     "Voice",
     "Window",
     "analyse_run",
@@ -59,18 +64,22 @@ __all__ = [
     "heads_standing_out",
     "in_shown_unit",
     "judge_run",
+    "keep_to",
     "lacking",
     "load_rubric",
     "measure_features",
     "most_texts",
     "next_command",
+    "parts_for",
     "read_judgement",
+    "refuse_unregistered",
     "repeated",
     "rubric_ids",
     "score_run",
     "screen_all",
     "screen_session",
     "suitability_of",
+    "verify",
     "worth_first",
 ]
 
@@ -99,6 +108,12 @@ if TYPE_CHECKING:
         SessionSpread,
         ShownReply,
     )
+    from contextecho.scoring.prereg import keep_to, parts_for
+    from contextecho.scoring.registration import (
+        Registration,
+        Standing,
+        refuse_unregistered,
+    )
     from contextecho.scoring.rubric import Rubric, load_rubric, rubric_ids
     from contextecho.scoring.scores import Outcome, ScoredCell
     from contextecho.scoring.screen import LABEL, Outlook, Screen, Window, screen_session
@@ -119,6 +134,7 @@ if TYPE_CHECKING:
         Suitability,
         suitability_of,
     )
+    from contextecho.scoring.verifying import Timing, Verification, Verified, verify
     from contextecho.scoring.voices import Voice
     from contextecho.scoring.worth import (
         heads_standing_out,
@@ -154,6 +170,8 @@ else:
             "SessionSpread",
             "ShownReply",
         ),
+        "prereg": ("keep_to", "parts_for"),
+        "registration": ("Registration", "Standing", "refuse_unregistered"),
         "rubric": ("Rubric", "load_rubric", "rubric_ids"),
         "scores": ("Outcome", "ScoredCell"),
         "screen": ("LABEL", "Outlook", "Screen", "Window", "screen_session"),
@@ -168,6 +186,7 @@ else:
             "Stratum",
         ),
         "shown": ("FEATURE_HEADS", "in_shown_unit"),
+        "verifying": ("Timing", "Verification", "Verified", "verify"),
         "voices": ("Voice",),
         "suitability": ("SCREEN_TEXTS", "TRAJECTORY_STEPS", "Suitability", "suitability_of"),
         "worth": (

@@ -22,6 +22,7 @@ from contextecho.scoring.fingerprint import MINIMUM_REPLIES, map_fingerprints
 from contextecho.scoring.guards import guards_of
 from contextecho.scoring.model import FingerprintMap, GapChange, Guard, Measure, RunAnalysis
 from contextecho.scoring.planned import Planned
+from contextecho.scoring.registration import registration_of
 from contextecho.scoring.scores import Outcome, ScoredCell, Slice, by_slice, score_cells
 from contextecho.scoring.summaries import arm_means_of, denominators_of
 from contextecho.scoring.verdicts import JudgeSet, agreements, judge_sets, mirror
@@ -50,6 +51,7 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
     guards = guards_of(run.targets, planned.study.negative_controls, slices, measures)
     return RunAnalysis(
         run=run,
+        registration=registration_of(store, run),
         denominators=denominators_of(slices),
         arm_means=arm_means_of(slices, measures),
         contrasts=contrasts_of(planned.study.contrasts, asked, measures, planned.conditions),

@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from contextecho.contexts import Arm
+from contextecho.scoring.registration import Registration
 from contextecho.stats import Agreement, Interval
 from contextecho.store import RunInfo
 
@@ -239,6 +240,7 @@ class RunAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a report shows about one run."""
 
     run: RunInfo
+    registration: Registration
     denominators: tuple[Denominator, ...]
     arm_means: tuple[ArmMean, ...]
     contrasts: tuple[Contrast, ...]

@@ -35,6 +35,15 @@ class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
     collected_at: str | None  # ISO-8601, UTC
 
 
+class ReplyTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """When the replies of a run were collected, in whichever run they were asked for."""
+
+    replies: int  # distinct requests that have one
+    earlier: int  # of them asked before a moment
+    first: str | None  # when the first was asked: ISO-8601, UTC, like the next
+    last: str | None  # when the last came back
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """One scorer's reading of one reply; `value` is None when there is none, `invalid` says why."""
 

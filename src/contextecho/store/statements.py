@@ -16,6 +16,7 @@ from sqlalchemy import (
     TableClause,
     and_,
     bindparam,
+    case,
     delete,
     distinct,
     func,
@@ -155,6 +156,25 @@ def replies(_: InsertInto) -> ClauseElement:
         )
         .where(CELL.c.run == bindparam("run"))
         .order_by(CELL.c.ordinal)
+    )
+
+
+def reply_times(_: InsertInto) -> ClauseElement:
+    """Of the replies to a run's cells, after a moment and the run: the columns `ReplyTimes`."""
+    early = case((ATTEMPT.c.begun_at < bindparam("moment"), CELL.c.key))
+    return (
+        select(
+            func.count(distinct(CELL.c.key)),
+            func.count(distinct(early)),
+            func.min(ATTEMPT.c.begun_at),
+            func.max(ATTEMPT.c.ended_at),
+        )
+        .select_from(
+            CELL.join(REPLY, REPLY.c.key == CELL.c.key).join(
+                ATTEMPT, ATTEMPT.c.id == REPLY.c.attempt
+            )
+        )
+        .where(CELL.c.run == bindparam("run"))
     )
 
 

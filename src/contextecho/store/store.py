@@ -22,7 +22,7 @@ from contextecho.store.batches import Batches
 from contextecho.store.databases import Database, LockedError
 from contextecho.store.groups import Groups
 from contextecho.store.ledger import Begin, End, LedgerWriter
-from contextecho.store.model import Ledger, RunInfo, Spend, StoredReply, Verdict
+from contextecho.store.model import Ledger, ReplyTimes, RunInfo, Spend, StoredReply, Verdict
 from contextecho.studies import Cell, Plan
 
 
@@ -195,6 +195,14 @@ class Store:
                 attempts=attempts,
                 collected_at=ended_at,
             )
+
+    def reply_times(self, run_id: str, moment: str) -> ReplyTimes:
+        """When the replies of a run were collected, and how many were asked for before `moment`.
+
+        `moment` is ISO-8601 in UTC, to the microsecond, as the store writes it.
+        """
+        row = next(self.database.rows(statements.reply_times, moment, run_id))
+        return ReplyTimes(**dict(zip(ReplyTimes.__struct_fields__, row, strict=True)))
 
     def reply(self, key: str) -> Reply | None:
         """The reply that settled a key; None while there is none."""

@@ -149,6 +149,15 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     ended: float | None  # last turn with one
 
 
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
+    """The pre-registration that a run was begun under (`studies.prereg`)."""
+
+    lock: str  # its SHA-256
+    locked_at: str  # ISO-8601, UTC
+    first: str  # SHA-256 of the lock that it amends in the end; its own if it amends none
+    amendments: int
+
+
 class Picked(Sequence[Cell]):
     """Some of the cells of a plan, looked up when they are needed."""
 
@@ -194,6 +203,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     decoding: Decoding
     serving: Mapping[str, str]  # target -> how it is served, where its name alone does not say
     notes: tuple[str, ...]  # what a reader of the plan must know, one line each
+    registered: Registered | None = None  # not part of what is collected
 
     @cached_property
     def _stimuli(self) -> Mapping[tuple[str, str], Stimulus]:

@@ -23,6 +23,7 @@ def runs_table(series: SeriesAnalysis) -> Table:
                 whole(sum(d.answered for d in denominators)),
                 whole(sum(d.judged for d in denominators)),
                 "yes" if part.analysis.headline_withheld else "no",
+                part.analysis.registration.standing,
             )
         )
     return Table(
@@ -35,6 +36,7 @@ def runs_table(series: SeriesAnalysis) -> Table:
             Column("answered", "n"),
             Column("judged", "n"),
             Column("withheld"),
+            Column("registration"),
         ),
         rows=tuple(rows),
     )
