@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from contextecho.release import Cells
+from contextecho.release import Cells, Flag
 from contextecho.reproducing.model import Found
 from contextecho.reproducing.names import paper_names
 from contextecho.stats import Interval
@@ -72,6 +72,14 @@ def mean_of(cells: Cells, values: Any, given: Any) -> Found | None:
         left_out=left_out,
         as_published=by_position(cells, given) if left_out else None,
     )
+
+
+def sure(cells: Cells) -> Cells:
+    """The cells that have a reply, and of which it is known what they are."""
+    unsure = cells.has(
+        Flag.EMPTY_REPLY, Flag.PATH_MISMATCH, Flag.TWO_VERSIONS, Flag.TWO_VOCABULARIES
+    )
+    return cells.take(~unsure & np.isfinite(cells.length))
 
 
 def by_position(cells: Cells, values: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -57,15 +58,20 @@ def panel_gaps(cells: Cells) -> Findings:
 
 def paired_gap(cells: Cells) -> GapEstimate:
     """Our estimate: paired cells, positions as clusters, a small-sample interval."""
-    keys: dict[str, list[CellKey]] = {arm: [] for arm in ARMS.values()}
-    scores: dict[str, list[float]] = {arm: [] for arm in ARMS.values()}
-    for row, score in enumerate(cells.score):
-        arm = cells.arm[row]
-        if arm in keys:
-            keys[arm].append(_key(cells, row))
-            scores[arm].append(float(score))
-    control, session = ARMS.values()
-    return drift_gap(pair_cells(keys[control], scores[control], keys[session], scores[session]))
+    control, session = (_by_key(chosen(cells, arm=arm)) for arm in ARMS.values())
+    return drift_gap(
+        pair_cells(list(control), list(control.values()), list(session), list(session.values()))
+    )
+
+
+def _by_key(cells: Cells) -> dict[CellKey, float]:
+    """Scores to use; of a cell that two files claim (its two names of an arm) there is none."""
+    keys = [_key(cells, row) for row in range(len(cells))]
+    times = Counter(keys)
+    return {
+        key: float(score) if times[key] == 1 else np.nan
+        for key, score in zip(keys, cells.score, strict=True)
+    }
 
 
 def _key(cells: Cells, row: int) -> CellKey:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from contextecho.release import Cells, Flag
+from contextecho.release import Cells
 from contextecho.reproducing.choosing import (
     ANTHROPIC,
     CODING,
@@ -17,11 +17,13 @@ from contextecho.reproducing.choosing import (
     gap,
     known,
     of_target,
+    sure,
 )
 from contextecho.reproducing.model import Findings, Found
 from contextecho.reproducing.names import paper_names
 
 _MEAN_RATIO = "geometric mean; which mean the paper has is not said"
+_DUST = 1e-12  # of logarithms that are equal but for their last digits
 _MOMENTS = "by the moments of a one-way layout; how the paper estimates is not said"
 
 
@@ -29,6 +31,7 @@ class _Paired(msgspec.Struct, frozen=True, eq=False):
     """The pairs of one target in one session."""
 
     log_ratio: Any  # (n,) session to control
+    left_out: int  # cells without a reply, or of which it is not sure what they are
     kept: Any  # (n, 2) compliance of control and session
 
 
@@ -48,13 +51,13 @@ def heterogeneity(cells: Cells) -> Findings:
 def _pairs(cells: Cells, session: str) -> _Paired:
     of_s2 = chosen(cells, session=session, stimulus="S2",
                    experiment=("cross_compaction", "cross_session"))  # fmt: skip
-    sound = of_s2.take(~of_s2.has(Flag.EMPTY_REPLY) & (of_s2.length > 0))
-    arms = [_by_key(chosen(sound, arm=arm)) for arm in ("control", "session")]
+    certain = sure(of_s2)
+    arms = [_by_key(chosen(certain, arm=arm)) for arm in ("control", "session")]
     shared = sorted(arms[0].keys() & arms[1].keys())
     lengths, kept = (
         np.array([[arm[key][at] for arm in arms] for key in shared]).reshape(-1, 2) for at in (0, 1)
     )
-    return _Paired(np.log(lengths[:, 1] / lengths[:, 0]), kept)
+    return _Paired(np.log(lengths[:, 1] / lengths[:, 0]), len(of_s2) - len(certain), kept)
 
 
 def _by_key(cells: Cells) -> dict[tuple[str | None, float], tuple[float, float]]:
@@ -71,7 +74,9 @@ _All = Mapping[tuple[str, str], _Paired]
 def _medians(pairs: _All) -> Findings:
     return {
         f"table-1/{name}/{session}": Found(
-            number=float(np.exp(np.median(own.log_ratio))), n=len(own.log_ratio)
+            number=float(np.exp(np.median(own.log_ratio))),
+            n=len(own.log_ratio),
+            left_out=own.left_out,
         )
         for (name, session), own in pairs.items()
     }
@@ -85,7 +90,7 @@ def _components(pairs: _All) -> Findings:
             continue
         between, within = _moments(groups)
         every = np.concatenate(groups)
-        values = {"between": between, "within": within, "share": between / (between + within or 1)}
+        values = {"between": between, "within": within, "share": _share(between, within)}
         if name != "Pooled":
             values["total"] = float(every.var(ddof=1))
         for column, value in values.items():
@@ -116,6 +121,11 @@ def _moments(groups: list[Any]) -> tuple[float, float]:
     return max(0.0, float((mean_square - within) / size)), float(within)
 
 
+def _share(between: float, within: float) -> float:
+    """Of the variance between; none where nothing varies."""
+    return between / (between + within) if between + within > _DUST else 0.0
+
+
 def _conditional(pairs: _All) -> Findings:
     found: dict[str, Found] = {}
     every = {session: _of_session(pairs, session) for session in paper_names().sessions}
@@ -142,7 +152,8 @@ def _of_session(pairs: _All, session: str) -> _Paired:
     own = [each for (_, of), each in pairs.items() if of == session]
     ratios = [each.log_ratio for each in own] or [np.empty(0)]
     kept = [each.kept for each in own] or [np.empty((0, 2))]
-    return _Paired(np.concatenate(ratios), np.concatenate(kept))
+    left_out = sum(each.left_out for each in own)
+    return _Paired(np.concatenate(ratios), left_out, np.concatenate(kept))
 
 
 def _ratio(logs: Any) -> Found:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from contextecho.release import Cells, Flag
+from contextecho.release import Cells
 from contextecho.reproducing.choosing import (
     ARMS,
     LATE,
@@ -15,6 +15,8 @@ from contextecho.reproducing.choosing import (
     known,
     of_target,
     of_targets,
+    sure,
+    words_of,
 )
 from contextecho.reproducing.model import Findings, Found
 
@@ -56,19 +58,19 @@ def compliance(cells: Cells) -> Found | None:
 
 def length_ratio(cells: Cells, control: Cells) -> Found | None:
     """Mean over positions of the ratio of mean lengths, as published."""
-    first, second = (_lengths(of) for of in (cells, control))
+    certain = [sure(of) for of in (cells, control)]
+    first, second = (_lengths(of) for of in certain)
     shared = sorted(first.keys() & second.keys())
     if not shared:
         return None
     ratios = [first[place].mean() / max(1.0, second[place].mean()) for place in shared]
     n = sum(len(each[place]) for each in (first, second) for place in shared)
-    return Found(number=float(np.mean(ratios)), n=n)
+    left_out = len(cells) + len(control) - sum(map(len, certain))
+    return Found(number=float(np.mean(ratios)), n=n, left_out=left_out)
 
 
 def _lengths(cells: Cells) -> dict[str, Any]:
-    sound = cells.take(~cells.has(Flag.EMPTY_REPLY) & np.isfinite(cells.length))
-    names = {str(sound.position[row]) for row in range(len(sound))}
-    return {name: sound.length[sound.where(position=name)] for name in names}
+    return {name: cells.length[cells.where(position=name)] for name in words_of(cells.position)}
 
 
 def four_stressors(cells: Cells) -> Findings:
