@@ -15,12 +15,23 @@ from contextecho.engine import Estimate
 from contextecho.release import ReleaseSummary
 from contextecho.reports.exports import COLUMNS, Document
 from contextecho.reports.series.writing import SeriesDocument
+from contextecho.reproducing import Reproduction
 from contextecho.scoring import Screen
 from contextecho.sessions import Session
 from contextecho.studies import Plan
 from docs.pages import Run, page
 
-ROOTS = (Document, SeriesDocument, Screen, Session, Snapshot, Estimate, Plan, ReleaseSummary)
+ROOTS = (
+    Document,
+    SeriesDocument,
+    Screen,
+    Session,
+    Snapshot,
+    Estimate,
+    Plan,
+    ReleaseSummary,
+    Reproduction,
+)
 TABLES = dict(page("data.md").tables)
 
 

@@ -21,7 +21,7 @@ from contextecho.release import (
     import_release,
     read_release,
 )
-from contextecho.reproducing import Line, Reproduction, Verdict, reproduce
+from contextecho.reproducing import ReproducedNumber, Reproduction, Verdict, reproduce
 from contextecho.reproducing.names import paper_names
 from contextecho.reproducing.registry import FAMILIES, NOT_IN_DATA
 from contextecho.store import open_store, release_findings
@@ -51,7 +51,7 @@ def of_tree(tree: Tree, *only: str) -> Reproduction:
     return reproduce(cells_of_tree(tree), tree.findings, tree.id, only)
 
 
-def by_id(found: Reproduction) -> dict[str, Line]:
+def by_id(found: Reproduction) -> dict[str, ReproducedNumber]:
     return {
         f"{line.exhibit}/{line.row}/{line.column}": line
         for exhibit in found.exhibits
@@ -60,11 +60,13 @@ def by_id(found: Reproduction) -> dict[str, Line]:
 
 
 @pytest.fixture(scope="module")
-def small(tree: Tree) -> Mapping[str, Line]:
+def small(tree: Tree) -> Mapping[str, ReproducedNumber]:
     return by_id(of_tree(tree))
 
 
-def check_scores(found: Mapping[str, Line], names: Sequence[str], positions: int) -> None:
+def check_scores(
+    found: Mapping[str, ReproducedNumber], names: Sequence[str], positions: int
+) -> None:
     for folder in names:
         row, count = f"appendix-B/{NAMES[folder]}", 5 * (1 if folder == KIMI else positions)
         sums = [round(mean * count) for mean in PANEL[folder]]
@@ -83,7 +85,7 @@ def check_scores(found: Mapping[str, Line], names: Sequence[str], positions: int
         assert found[f"table-5/{NAMES[folder]}/agree"].verdict is Verdict.FITS
 
 
-def check_others(found: Mapping[str, Line], onset: Sequence[str]) -> None:
+def check_others(found: Mapping[str, ReproducedNumber], onset: Sequence[str]) -> None:
     for folder, sums in SIZES.items():
         for size, total in zip(("small", "medium", "large"), sums, strict=True):
             assert found[f"figure-9/{NAMES[folder]}/{size}"].found == pytest.approx(total / 5)
@@ -104,12 +106,12 @@ def check_others(found: Mapping[str, Line], onset: Sequence[str]) -> None:
         assert found[f"figure-8/{offset}/score"].found == 3
 
 
-def test_each_planted_value_is_found(small: Mapping[str, Line]):
+def test_each_planted_value_is_found(small: Mapping[str, ReproducedNumber]):
     check_scores(small, SMALL, positions=4)
     check_others(small, ANTHROPIC[:2])
 
 
-def test_what_is_not_found_says_why(small: Mapping[str, Line]):
+def test_what_is_not_found_says_why(small: Mapping[str, ReproducedNumber]):
     missing = [line for line in small.values() if line.verdict is Verdict.NOT_IN_DATA]
     assert missing
     assert all(line.note and line.found is None and line.n == 0 for line in missing)
@@ -123,7 +125,9 @@ def test_every_exhibit_is_computed_or_says_why_not():
     assert {key.partition("/")[0] for key in NOT_IN_DATA} <= set(exhibits())
 
 
-def test_each_number_of_the_paper_stands_once_and_in_its_order(small: Mapping[str, Line]):
+def test_each_number_of_the_paper_stands_once_and_in_its_order(
+    small: Mapping[str, ReproducedNumber],
+):
     printed = [value.id for exhibit in exhibits().values() for value in exhibit.values()]
     assert [name for name, line in small.items() if line.paper is not None] == printed
 

@@ -15,7 +15,7 @@ from contextecho.cli.sessions.tables import print_table
 from contextecho.counting import counted
 
 if TYPE_CHECKING:
-    from contextecho.reproducing import Line, Reproduction
+    from contextecho.reproducing import ReproducedNumber, Reproduction
 
 _HEADS = ("exhibit", "row", "column", "paper", "found", "n", "", "note")
 
@@ -105,7 +105,7 @@ def _rows(found: Reproduction) -> Iterator[tuple[str, ...]]:
             )
 
 
-def _printed(line: Line) -> str:
+def _printed(line: ReproducedNumber) -> str:
     if line.paper is None or line.relation is None:
         return "-"
     sign = "" if line.relation.value == "=" else line.relation.value
@@ -116,7 +116,7 @@ def _number(value: float) -> str:
     return f"{round(value, 3) + 0.0:,.3f}".rstrip("0").rstrip(".")
 
 
-def _notes(line: Line) -> Iterator[str]:
+def _notes(line: ReproducedNumber) -> Iterator[str]:
     if line.interval is not None:
         yield f"interval {line.interval.low:+.2f} to {line.interval.high:+.2f}"
     if line.left_out:

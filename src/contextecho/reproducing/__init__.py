@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from contextecho.doors import open_on_demand
 
-__all__ = ["Found", "Line", "ReproducedExhibit", "Reproduction", "Verdict", "reproduce"]
+__all__ = ["Found", "ReproducedExhibit", "ReproducedNumber", "Reproduction", "Verdict", "reproduce"]
 
 if TYPE_CHECKING:
     from contextecho.reproducing.comparing import reproduce
     from contextecho.reproducing.model import (
         Found,
-        Line,
         ReproducedExhibit,
+        ReproducedNumber,
         Reproduction,
         Verdict,
     )
 else:
     _HOMES = {
         "comparing": ("reproduce",),
-        "model": ("Found", "Line", "ReproducedExhibit", "Reproduction", "Verdict"),
+        "model": ("Found", "ReproducedNumber", "ReproducedExhibit", "Reproduction", "Verdict"),
     }
     __getattr__ = open_on_demand(__name__, _HOMES)

@@ -11,8 +11,8 @@ from contextecho.release import Cells
 from contextecho.reproducing.model import (
     Findings,
     Found,
-    Line,
     ReproducedExhibit,
+    ReproducedNumber,
     Reproduction,
     Verdict,
 )
@@ -69,18 +69,18 @@ def _reproduced(exhibit: Exhibit, found: Findings) -> ReproducedExhibit:
     )
 
 
-def _compared(printed: Iterable[Value], found: Findings) -> Iterator[Line]:
+def _compared(printed: Iterable[Value], found: Findings) -> Iterator[ReproducedNumber]:
     for value in printed:
         yield _line(value.id, value, found.get(value.id))
 
 
-def _ours_alone(name: str, found: Found) -> Line:
+def _ours_alone(name: str, found: Found) -> ReproducedNumber:
     return _line(name, None, found)
 
 
-def _line(name: str, value: Value | None, found: Found | None) -> Line:
+def _line(name: str, value: Value | None, found: Found | None) -> ReproducedNumber:
     exhibit, row, column = name.split("/")
-    return Line(
+    return ReproducedNumber(
         exhibit=exhibit,
         row=row,
         column=column,

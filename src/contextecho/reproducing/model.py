@@ -40,7 +40,7 @@ class Verdict(StrEnum):
     NOT_IN_DATA = "not in the data"
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class ReproducedNumber(msgspec.Struct, frozen=True, kw_only=True):
     """One number of the paper and what was found, or why nothing was."""
 
     exhibit: str
@@ -65,7 +65,7 @@ class ReproducedExhibit(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     where: str
     notes: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ReproducedNumber, ...]
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
