@@ -50,7 +50,7 @@ def test_no_list_of_commands_cuts_off_what_one_does():
         group.get_help(click.Context(group, info_name="contextecho", terminal_width=80))
         for group in groups(app)
     ]
-    assert len(helps) == 7
+    assert len(helps) == 8
     listed = [line for text in helps for line in text.partition("Commands:")[2].splitlines()]
     assert len(listed) > 20
     assert [line for line in listed if line.endswith("...")] == []
