@@ -6,7 +6,7 @@ counted, and the mean with them, as the published analysis took it, stands besid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -120,6 +120,20 @@ def gap(cells: Cells, scorer: str = "register") -> Found | None:
     """Mean of the control's scores less that of the session's."""
     control, session = (mean_score(chosen(cells, arm=arm), scorer) for arm in ARMS.values())
     return less(control, session)
+
+
+def mean_of_targets(gaps: Sequence[Found], note: str) -> Found | None:
+    """The mean of their gaps, each target weighing the same; None without one."""
+    if not gaps:
+        return None
+    left_out = sum(each.left_out for each in gaps)
+    return Found(
+        number=float(np.mean([each.number for each in gaps])),
+        n=sum(each.n for each in gaps),
+        left_out=left_out,
+        as_published=float(np.mean([_given(each) for each in gaps])) if left_out else None,
+        note=note,
+    )
 
 
 def known(found: Mapping[str, Found | None]) -> dict[str, Found]:

@@ -18,6 +18,7 @@ from contextecho.reproducing.choosing import (
     gap,
     known,
     less,
+    mean_of_targets,
     mean_score,
     of_target,
     of_targets,
@@ -115,8 +116,11 @@ def said_of_gaps(cells: Cells) -> Findings:
         "least gap": min(numbers.values()),
         "greatest gap": max(numbers.values()),
     }
-    cells_used = sum(each.n for each in gaps.values())
-    return {f"figure-3/{row}/value": counted_as(value, cells_used) for row, value in values.items()}
+    n, left_out = (sum(getattr(each, of) for each in gaps.values()) for of in ("n", "left_out"))
+    return {
+        f"figure-3/{row}/value": Found(number=float(value), n=n, left_out=left_out)
+        for row, value in values.items()
+    }
 
 
 def _makers(names: Sequence[str]) -> int:
@@ -141,14 +145,8 @@ def categories(cells: Cells) -> Findings:
     found = {}
     for category, letters in _CATEGORIES.items():
         gaps = [each for own in drifted if (each := gap(_of_category(own, letters)))]
-        if gaps:
-            found[f"figure-2/{category}/gap"] = Found(
-                number=float(np.mean([each.number for each in gaps])),
-                n=sum(each.n for each in gaps),
-                left_out=sum(each.left_out for each in gaps),
-                note=note,
-            )
-    return found
+        found[f"figure-2/{category}/gap"] = mean_of_targets(gaps, note)
+    return known(found)
 
 
 def _drifts(cells: Cells) -> bool:

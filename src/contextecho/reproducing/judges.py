@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from contextecho.reproducing.choosing import (
     gap,
     known,
     less,
+    mean_of_targets,
     mean_score,
     of_targets,
     scores_of,
@@ -49,19 +49,10 @@ def agreement_of_audit(cells: Cells) -> Findings:
     found["figure-12/rho/value"] = _measure(measured.spearman, measured, _TIES)
     for printed, scorer in zip(("Sonnet 4.6", "GPT-5"), _SCORERS.values(), strict=True):
         gaps = [each for _, of in of_targets(own) if (each := gap(of, scorer))]
-        found[f"figure-12/gap by {printed}/value"] = _mean(gaps)
+        found[f"figure-12/gap by {printed}/value"] = mean_of_targets(
+            gaps, f"mean of {len(gaps)} targets"
+        )
     return known(found)
-
-
-def _mean(gaps: Sequence[Found]) -> Found | None:
-    if not gaps:
-        return None
-    return Found(
-        number=float(np.mean([each.number for each in gaps])),
-        n=sum(each.n for each in gaps),
-        left_out=sum(each.left_out for each in gaps),
-        note=f"mean of {len(gaps)} targets",
-    )
 
 
 def repeated(cells: Cells) -> Findings:
