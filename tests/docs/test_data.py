@@ -15,6 +15,7 @@ from contextecho.engine import Estimate
 from contextecho.release import ReleaseSummary
 from contextecho.reports.exports import COLUMNS, Document
 from contextecho.reports.series.writing import SeriesDocument
+from contextecho.reproducing import Reproduction
 from contextecho.scoring import Screen, Verification
 from contextecho.sessions import Session
 from contextecho.studies import Lock, Plan
@@ -31,6 +32,7 @@ ROOTS = (
     ReleaseSummary,
     Lock,
     Verification,
+    Reproduction,
 )
 TABLES = dict(page("data.md").tables)
 

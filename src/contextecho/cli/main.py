@@ -34,6 +34,7 @@ COMMANDS = {
     "prereg": "Freeze a study before it is collected; tell which runs kept to it.",
     "probe": "Fork a session, ask a model on each fork, score and report.",
     "report": "Write a run's report: HTML, Markdown, JSON or CSV.",
+    "reproduce": "Compute the first paper's figures and tables from its released cells.",
     "scan": "Screen sessions for register changes. No model, nothing leaves the machine.",
     "sessions": "List, show, check, keep and convert the sessions on this machine.",
     "snapshot": "Print, byte for byte, what a model would be shown.",
