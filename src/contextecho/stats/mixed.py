@@ -19,7 +19,7 @@ Everything runs on Z'Z, so a step costs the cube of the number of levels, whatev
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -120,21 +120,32 @@ class _Model:
     def best(self) -> FloatArray:
         """The standard deviations, in units of the residual one, at which the fit is best."""
         found = [
-            optimize.minimize(
-                self._deviance,
-                np.full(len(self.levels), start),
-                method="L-BFGS-B",
-                bounds=[(0.0, _LARGEST)] * len(self.levels),
-                options={"ftol": 1e-13, "gtol": 1e-8},
-            ).x
+            self._descend(self._deviance, np.full(len(self.levels), start), _LARGEST)
             for start in _STARTS
         ]
-        best = np.array(min(found, key=self._deviance))
+        best = min(found, key=self._deviance)
+        # In a deviation the likelihood is flat at 0, where a step too long is caught; not so in
+        # its square.
+        squares = self._descend(lambda v: self._deviance(np.sqrt(v)), best**2, _LARGEST**2)
+        best = min(best, np.sqrt(squares), key=self._deviance)
         for k in np.argsort(best):
             without = np.where(np.arange(len(best)) == k, 0.0, best)
             if self._deviance(without) <= self._deviance(best) + _ROUNDING_OF_FIT:
                 best = without
         return best
+
+    @staticmethod
+    def _descend(
+        function: Callable[[FloatArray], float], start: FloatArray, most: float
+    ) -> FloatArray:
+        found = optimize.minimize(
+            function,
+            start,
+            method="L-BFGS-B",
+            bounds=[(0.0, most)] * len(start),
+            options={"ftol": 1e-13, "gtol": 1e-8},
+        )
+        return np.clip(found.x, 0.0, most)
 
     def at(self, theta: FloatArray) -> _Fit:
         """The fit at these standard deviations."""
