@@ -147,7 +147,7 @@ def test_an_interrupted_run_keeps_what_came_back_and_goes_on(
     url = postgres.url()
     with serving(text=own_text) as provider:
         provider.most_answers = 20
-        process = here.start(*probe(provider, url, "--on", "ray", "--quiet"))
+        process = here.start_fresh(*probe(provider, url, "--on", "ray", "--quiet"))
         wait_until(lambda: provider.answered == 20, process)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
@@ -176,7 +176,7 @@ def test_two_nodes_one_killed_in_mid_run_give_what_one_process_gives(
         calm = provider.calls
         provider.bodies.clear()
         provider.answered, provider.most_answers = 0, 30
-        process = here.start(*probe(provider, url, "--on", "ray"))
+        process = here.start_fresh(*probe(provider, url, "--on", "ray"))
         wait_until(lambda: provider.answered == 30 and provider.in_flight > 1, process)
         cluster.node.kill()
         wait_until(lambda: count(url, "reply") >= 25, process)

@@ -71,7 +71,7 @@ def test_an_address_where_no_cluster_is_is_one_line(
             "ray": {"RAY_ADDRESS": "127.0.0.1:9"},
         }.items():
             asking = Terminal(tmp_path, fresh=True, OPENAI_API_KEY="sk-0123", **variables)
-            asked[address] = asking.start("probe", chat, *target, *SHORT, "--on", address)
+            asked[address] = asking.start_fresh("probe", chat, *target, *SHORT, "--on", address)
         for address, process in asked.items():
             out, err = process.communicate(timeout=PATIENCE)
             done = Done(process.returncode, out.decode(), err.decode())
