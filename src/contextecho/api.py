@@ -169,9 +169,11 @@ def _plan(study: Study, session: Session, targets: list[str], choices: dict[str,
         )
     fitting = shown_to(targets, choices.get("protocol") or study.protocol)
     own = {"rendering": study.rendering, "budget_tokens": study.budget_tokens}
-    for name, value in fitting.items():
-        if choices.get(name) is None and own[name] is None:
-            choices = {**choices, name: value}
+    choices = choices | {
+        name: value
+        for name, value in fitting.items()
+        if choices.get(name) is None and own[name] is None
+    }
     counter, estimated = _planning_counter(targets)
     made = make_plan(
         study,

@@ -40,6 +40,13 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
     `judge` names whose verdicts to use; by default those of the judge with the most
     valid ones. Raises `UsageError` when that judge has read nothing of this run.
     """
+    return analyse_scored(store, run, judge=judge)[0]
+
+
+def analyse_scored(
+    store: Store, run: RunInfo, *, judge: str | None = None
+) -> tuple[RunAnalysis, tuple[ScoredCell, ...]]:
+    """The analysis of a run as `analyse_run` makes it, and the scored cells that it is made of."""
     sets = judge_sets(store.verdicts(run.id))
     used = _choose(sets, judge)
     cells, fingerprints = _score(store, run, used)
@@ -49,7 +56,7 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
     asked = {w: c for w, c in slices.items() if w.battery != planned.study.negative_controls}
     billing = billing_of(run.targets, store.replies(run.id))
     guards = guards_of(run.targets, planned.study.negative_controls, slices, measures)
-    return RunAnalysis(
+    analysis = RunAnalysis(
         run=run,
         registration=registration_of(store, run),
         denominators=denominators_of(slices),
@@ -68,6 +75,7 @@ def analyse_run(store: Store, run: RunInfo, *, judge: str | None = None) -> RunA
             *(sentence for account in billing for sentence in mismatches(account)),
         ),
     )
+    return analysis, cells
 
 
 def _crossings(

@@ -9,27 +9,27 @@ fitted to each run anew.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from contextecho.scoring.contrasts import MAXIMUM_MISSING, KeyOf
+from contextecho.scoring.contrasts import (
+    MAXIMUM_MISSING,
+    Arms,
+    KeyOf,
+    adjusted_by,
+    arms_of,
+    difference,
+    ratio,
+)
 from contextecho.scoring.model import GapChange, Measure
-from contextecho.scoring.scores import MEASURES, ScoredCell, Slice
+from contextecho.scoring.scores import ScoredCell, Slice
 from contextecho.stats import (
     CellKey,
-    Interval,
-    Pairs,
-    drift_gap,
-    geometric_ratio,
-    holm,
     pair_cells,
     sign_flip_p,
 )
 from contextecho.studies import ContrastSpec
-
-Arms: TypeAlias = tuple[Sequence[ScoredCell], Sequence[ScoredCell]]  # minus_from, minus
 
 BETWEEN_RUNS = (Measure.REGISTER, Measure.COMPLIANCE, Measure.LENGTH)
 
@@ -98,7 +98,7 @@ def change_between(
     if not len(pairs) or pairs.dropped > MAXIMUM_MISSING * pairs.planned:
         why = f"{pairs.dropped} of {pairs.planned} questions lack a score in one of four places"
         return msgspec.structs.replace(result, note=why)
-    estimate, interval, note = _estimate(pairs, measure)
+    estimate, interval, note = (ratio if measure is Measure.LENGTH else difference)(pairs)
     test = sign_flip_p(pairs.differences, pairs.clusters, stimuli=pairs.stimuli)
     return msgspec.structs.replace(
         result, estimate=estimate, interval=interval, p=test.p, units=test.units, note=note
@@ -107,15 +107,7 @@ def change_between(
 
 def with_holm(changes: Sequence[GapChange]) -> tuple[GapChange, ...]:
     """The same changes with Holm's adjusted p among those of a target, battery and measure."""
-    families: dict[tuple[str, str, str, str], list[int]] = {}
-    for i, each in enumerate(changes):
-        family = each.target, each.battery, each.measure, each.id
-        families.setdefault(family, []).append(i)
-    result = list(changes)
-    for members in families.values():
-        for i, p in zip(members, holm([changes[i].p for i in members]), strict=True):
-            result[i] = msgspec.structs.replace(changes[i], p_holm=p)
-    return tuple(result)
+    return adjusted_by(lambda each: (each.target, each.battery, each.measure, each.id), changes)
 
 
 def _sides(positions: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -125,21 +117,6 @@ def _sides(positions: Sequence[str]) -> Iterator[tuple[str, str]]:
         side, _, number = name.partition("_")
         if side == "pre" and f"post_{number}" in named:
             yield label, named[f"post_{number}"]
-
-
-def arms_of(
-    spec: ContrastSpec,
-    slices: Mapping[Slice, Sequence[ScoredCell]],
-    target: str,
-    battery: str,
-    measure: Measure,
-) -> Arms | None:
-    """The cells of both arms that have the measure; None unless both do."""
-    minus_from, minus = (
-        [c for c in slices.get(Slice(target, arm, battery), ()) if measure in MEASURES[c.kind]]
-        for arm in (spec.minus_from, spec.minus)
-    )
-    return (minus_from, minus) if minus_from and minus else None
 
 
 def _at(arms: Arms, position: str) -> Arms:
@@ -156,18 +133,9 @@ def _differences(
 ) -> tuple[list[CellKey], list[float | None]]:
     """Each question's key, and its difference between the arms where both have a number."""
     sides = [{key_of(c): c.value(measure) for c in arm} for arm in arms]
-    keys: dict[CellKey, Hashable] = dict.fromkeys((*sides[0], *sides[1]))
+    keys = dict.fromkeys((*sides[0], *sides[1]))
     values = [
         None if (a := sides[0].get(key)) is None or (b := sides[1].get(key)) is None else a - b
         for key in keys
     ]
     return list(keys), values
-
-
-def _estimate(pairs: Pairs, measure: Measure) -> tuple[float | None, Interval | None, str | None]:
-    """Of lengths a ratio of ratios, else a difference of differences."""
-    if measure is Measure.LENGTH:
-        ratio = geometric_ratio(pairs)
-        return ratio.ratio, ratio.interval, ratio.note
-    gap = drift_gap(pairs)
-    return gap.estimate, gap.interval, gap.note

@@ -13,13 +13,13 @@ overall contrasts of a run, all by category, all by conditions, all by position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
 from contextecho.contexts import Arm
-from contextecho.scoring.model import OVERALL, Contrast, Measure
+from contextecho.scoring.model import OVERALL, Contrast, GapChange, Measure
 from contextecho.scoring.scores import MEASURES, ScoredCell, Slice
 from contextecho.stats import (
     CellKey,
@@ -34,7 +34,9 @@ from contextecho.stats import (
 )
 from contextecho.studies import ContrastSpec
 
+Arms: TypeAlias = tuple[Sequence[ScoredCell], Sequence[ScoredCell]]  # minus_from, minus
 KeyOf: TypeAlias = Callable[[ScoredCell], CellKey]
+Tested = TypeVar("Tested", Contrast, GapChange)
 _Place: TypeAlias = tuple[str, str]  # session, position
 
 MAXIMUM_MISSING = 0.20  # share of the planned pairs
@@ -103,11 +105,8 @@ def _surface(
     family: str,
 ) -> Iterator[Contrast]:
     """One contrast overall (in `family`), by category, conditions and position."""
-    arms = [
-        [c for c in slices.get(Slice(target, arm, battery), ()) if measure in MEASURES[c.kind]]
-        for arm in (spec.minus_from, spec.minus)
-    ]
-    if not all(arms):
+    arms = arms_of(spec, slices, target, battery, measure)
+    if arms is None:
         return
     yield contrast(spec, measure, *arms, scope=OVERALL, family=family)
     categories = dict.fromkeys(c.category for c in arms[0])
@@ -125,6 +124,21 @@ def _surface(
         for position in positions:
             parts = ([c for c in arm if c.cell.position == position] for arm in arms)
             yield contrast(spec, measure, *parts, scope=f"position:{position}", family="position")
+
+
+def arms_of(
+    spec: ContrastSpec,
+    slices: Mapping[Slice, Sequence[ScoredCell]],
+    target: str,
+    battery: str,
+    measure: Measure,
+) -> Arms | None:
+    """The cells of both arms that have the measure; None unless both do."""
+    minus_from, minus = (
+        [c for c in slices.get(Slice(target, arm, battery), ()) if measure in MEASURES[c.kind]]
+        for arm in (spec.minus_from, spec.minus)
+    )
+    return (minus_from, minus) if minus_from and minus else None
 
 
 def contrast(
@@ -257,7 +271,8 @@ def by_session(scored: ScoredCell) -> CellKey:
 _Estimate = tuple[float | None, Interval | None, str | None]
 
 
-def _difference(pairs: Pairs) -> _Estimate:
+def difference(pairs: Pairs) -> _Estimate:
+    """The mean difference of pairs, its interval, and what to beware of."""
     gap = drift_gap(pairs)
     return gap.estimate, gap.interval, gap.note
 
@@ -267,16 +282,17 @@ def _points(pairs: Pairs) -> _Estimate:
     return gap.estimate, gap.interval, gap.note
 
 
-def _ratio(pairs: Pairs) -> _Estimate:
+def ratio(pairs: Pairs) -> _Estimate:
+    """The same of logarithms, as a ratio of geometric means."""
     found = geometric_ratio(pairs)
     return found.ratio, found.interval, found.note
 
 
 _ESTIMATORS: Mapping[Measure, Callable[[Pairs], _Estimate]] = {
-    Measure.REGISTER: _difference,
+    Measure.REGISTER: difference,
     Measure.COMPLIANCE: _points,
-    Measure.LENGTH: _ratio,
-    Measure.FINGERPRINT: _difference,
+    Measure.LENGTH: ratio,
+    Measure.FINGERPRINT: difference,
 }
 
 
@@ -292,13 +308,19 @@ def _percentile(pairs: Pairs, measure: Measure) -> Interval | None:
 
 def adjusted(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """The same contrasts with Holm's adjusted p within each family."""
-    families: dict[str, list[int]] = {}
-    for i, each in enumerate(contrasts):
-        if each.family is not None:
-            families.setdefault(each.family, []).append(i)
-    adjusted = list(contrasts)
+    return adjusted_by(lambda each: each.family, contrasts)
+
+
+def adjusted_by(
+    family_of: Callable[[Tested], Hashable | None], tested: Sequence[Tested]
+) -> tuple[Tested, ...]:
+    """The same with Holm's adjusted p within each family; of none (None), as they are."""
+    families: dict[Hashable, list[int]] = {}
+    for i, each in enumerate(tested):
+        if (family := family_of(each)) is not None:
+            families.setdefault(family, []).append(i)
+    result = list(tested)
     for members in families.values():
-        p_values = holm([contrasts[i].p for i in members])
-        for i, p in zip(members, p_values, strict=True):
-            adjusted[i] = msgspec.structs.replace(contrasts[i], p_holm=p)
-    return tuple(adjusted)
+        for i, p in zip(members, holm([tested[i].p for i in members]), strict=True):
+            result[i] = msgspec.structs.replace(tested[i], p_holm=p)
+    return tuple(result)

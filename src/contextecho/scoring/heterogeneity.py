@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from contextecho.scoring.changes import Arms
-from contextecho.scoring.contrasts import by_session
+from contextecho.scoring.contrasts import Arms, by_session
 from contextecho.scoring.model import Measure, SessionSpread
 from contextecho.scoring.scores import ScoredCell
 from contextecho.stats import mixed_mean, pair_cells

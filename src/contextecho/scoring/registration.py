@@ -63,9 +63,9 @@ def registration_of(store: Store, run: RunInfo) -> Registration:
 
 def refuse_unregistered(store: Store, run: RunInfo, registered: Registered | None) -> None:
     """Raise `UsageError` for a run that cannot be collected as registered by a lock."""
-    kept = registration_of(store, run)
     if registered is None:
         return
+    kept = registration_of(store, run)
     if kept.registered is None or kept.registered.first != registered.first:
         how = "without a pre-registration" if kept.registered is None else "under another one"
         raise _not_registered(f"run {run.id} was begun {how}")

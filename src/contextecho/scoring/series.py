@@ -12,9 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from contextecho.errors import UsageError
-from contextecho.scoring.analysis import analyse_run, score_run
-from contextecho.scoring.changes import BETWEEN_RUNS, Arms, arms_of, change_between, with_holm
-from contextecho.scoring.contrasts import adjusted, by_position, by_session, contrast
+from contextecho.scoring.analysis import analyse_scored
+from contextecho.scoring.changes import BETWEEN_RUNS, change_between, with_holm
+from contextecho.scoring.contrasts import (
+    Arms,
+    adjusted,
+    arms_of,
+    by_position,
+    by_session,
+    contrast,
+)
 from contextecho.scoring.heterogeneity import spreads_of
 from contextecho.scoring.model import (
     OVERALL,
@@ -88,8 +95,9 @@ def analyse_series(
     """
     studies = [run.read_plan(Planned).study for run in runs]
     judges = _judges(store, runs, judge)
-    analyses = [analyse_run(store, run, judge=its) for run, its in zip(runs, judges, strict=True)]
-    cells = [_asked(store, *each) for each in zip(runs, studies, judges, strict=True)]
+    scored = [analyse_scored(store, run, judge=its) for run, its in zip(runs, judges, strict=True)]
+    analyses = [analysis for analysis, _ in scored]
+    cells = [_asked(each, study) for (_, each), study in zip(scored, studies, strict=True)]
     corrected = _over_all(analyses)
     parts = tuple(
         Part(level=study.level, session=run.session, analysis=analysis, contrasts=contrasts)
@@ -117,10 +125,9 @@ def _judges(store: Store, runs: Sequence[RunInfo], judge: str | None) -> list[st
     return [judge if has_read else None for has_read in read]
 
 
-def _asked(store: Store, run: RunInfo, study: Study, judge: str | None) -> tuple[ScoredCell, ...]:
+def _asked(scored: Sequence[ScoredCell], study: Study) -> list[ScoredCell]:
     """The cells of a run that its contrasts are about."""
-    scored = score_run(store, run, judge=judge)
-    return tuple(c for c in scored if c.cell.battery != study.negative_controls)
+    return [c for c in scored if c.cell.battery != study.negative_controls]
 
 
 def _measures(analyses: Sequence[RunAnalysis]) -> tuple[Measure, ...]:
