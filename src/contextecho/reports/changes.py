@@ -7,7 +7,7 @@ from collections import Counter
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
 from contextecho.reports.tables import Column, Table, with_footnotes
-from contextecho.reports.typeset import Quantity, estimate, p_value, whole
+from contextecho.reports.typeset import Quantity, estimated, p_value, whole
 from contextecho.scoring import GapChange
 
 
@@ -61,15 +61,13 @@ def changes_table(changes: tuple[GapChange, ...], caption: str) -> Table:
 def _change(change: GapChange) -> tuple[str, ...]:
     quantity = READINGS[change.measure].contrast
     sign = "÷" if quantity is Quantity.RATIO else "−"
-    interval = change.interval
-    low, high = (interval.low, interval.high) if interval else (None, None)
     return (
         change.before,
         change.after,
         change.target,
         f"{READINGS[change.measure].name}, {change.battery}",
         f"{series_name(change.minus_from)} {sign} {series_name(change.minus)}",
-        estimate(change.estimate, low, high, quantity),
+        estimated(change.estimate, change.interval, quantity),
         p_value(change.p),
         p_value(change.p_holm),
         f"{change.pairs:,} of {change.planned_pairs:,}",

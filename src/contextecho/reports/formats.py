@@ -8,7 +8,7 @@ csv    one row a contrast, for a spreadsheet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from contextecho.errors import UsageError
 from contextecho.reports.exports import write_csv, write_json
@@ -29,6 +29,11 @@ FORMATS = tuple(_WRITERS)
 
 def render(analysis: RunAnalysis, format: str) -> str:
     """The report of a run as one text. Raises `UsageError` for a format it does not know."""
-    if format not in _WRITERS:
-        raise UsageError(f"no report format {format!r}", todo=f"choose {listing(FORMATS)}")
+    refuse_format(format, FORMATS)
     return _WRITERS[format](view_of(analysis))
+
+
+def refuse_format(format: str, formats: Sequence[str]) -> None:
+    """Raise `UsageError` for a format that a report does not have."""
+    if format not in formats:
+        raise UsageError(f"no report format {format!r}", todo=f"choose {listing(tuple(formats))}")

@@ -15,9 +15,9 @@ from contextecho.contexts import Arm
 from contextecho.counting import counted
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
-from contextecho.reports.typeset import Quantity, estimate, number, sentence
+from contextecho.reports.typeset import Quantity, estimated, number, sentence
 from contextecho.reports.view import View
-from contextecho.scoring import Contrast, FingerprintMap, Guard, Measure
+from contextecho.scoring import Contrast, FingerprintMap, GapChange, Guard, Measure
 
 # What rests on less is in the tables, and in no sentence. Two units allow no p below 2/4.
 MINIMUM_PAIRS, MINIMUM_UNITS = 5, 3
@@ -127,20 +127,15 @@ def difference(contrast: Contrast) -> str:
 
 def numbers(contrast: Contrast) -> str:
     """`control − session = 0.42 [0.11, 0.73], 60 pairs in 12 clusters`."""
-    interval = contrast.interval
-    text = estimate(
-        contrast.estimate,
-        interval.low if interval else None,
-        interval.high if interval else None,
-        READINGS[contrast.measure].contrast,
-    )
+    quantity = READINGS[contrast.measure].contrast
+    text = estimated(contrast.estimate, contrast.interval, quantity)
     pairs = counted(contrast.pairs, "pair")
     if contrast.pairs != contrast.planned_pairs:
         pairs = f"{contrast.pairs:,} of {counted(contrast.planned_pairs, 'pair')}"
     return f"{difference(contrast)} = {text}, {pairs} in {counted(contrast.clusters, 'cluster')}"
 
 
-def too_few(contrast: Contrast) -> bool:
+def too_few(contrast: Contrast | GapChange) -> bool:
     """Whether there is a number that rests on less than a sentence may."""
     few = contrast.pairs < MINIMUM_PAIRS or contrast.units < MINIMUM_UNITS
     return contrast.estimate is not None and few
@@ -188,9 +183,7 @@ def parting(found: FingerprintMap) -> str:
     if found.auc_by_chance is not None:
         by_chance = number(found.auc_by_chance, Quantity.CHANCE)
         nothing = f"arms that do not differ would show {by_chance}"
-    interval = found.auc_interval
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    text = estimate(found.auc, low, high, Quantity.CHANCE)
+    text = estimated(found.auc, found.auc_interval, Quantity.CHANCE)
     return f"PC1 tells a session reply from a control reply with AUC {text} ({nothing})."
 
 

@@ -28,6 +28,7 @@ from contextecho.reports.typeset import (
     Quantity,
     bracket,
     estimate,
+    estimated,
     number,
     p_value,
     sentence,
@@ -247,11 +248,7 @@ def contrasts_table(view: View, *, overall_only: bool) -> Table:
             Column("difference"),
             Column("estimate [interval]", "n"),
             Column("percentile interval", "n"),
-            Column("p", "n"),
-            Column("p, Holm", "n"),
-            Column("pairs", "n"),
-            Column("clusters", "n"),
-            Column("note", "n"),
+            *TESTED_COLUMNS,
         ),
         rows=tuple(_contrast_cells(c, with_scope=not overall_only) for c in found),
     )
@@ -260,14 +257,29 @@ def contrasts_table(view: View, *, overall_only: bool) -> Table:
 
 def _contrast_cells(c: Contrast, *, with_scope: bool) -> tuple[str, ...]:
     reading = READINGS[c.measure]
-    low, high = (c.interval.low, c.interval.high) if c.interval else (None, None)
     return (
         c.target,
         f"{reading.name}, {c.battery}",
         *((c.scope.replace(":", " "),) if with_scope else ()),
         difference(c),
-        estimate(c.estimate, low, high, reading.contrast),
+        estimated(c.estimate, c.interval, reading.contrast),
         bracket(c.percentile.low, c.percentile.high, reading.contrast) if c.percentile else "–",
+        *tested_cells(c),
+    )
+
+
+TESTED_COLUMNS = (
+    Column("p", "n"),
+    Column("p, Holm", "n"),
+    Column("pairs", "n"),
+    Column("clusters", "n"),
+    Column("note", "n"),
+)
+
+
+def tested_cells(c: Contrast) -> tuple[str, ...]:
+    """The cells of `TESTED_COLUMNS`: how a contrast was tested, and on what."""
+    return (
         p_value(c.p),
         p_value(c.p_holm),
         f"{c.pairs:,} of {c.planned_pairs:,}",

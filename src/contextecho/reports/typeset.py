@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from contextecho.stats import Interval
+
 NOTHING = "no estimate"
 
 
@@ -51,6 +53,12 @@ def estimate(value: float | None, low: float | None, high: float | None, quantit
     if low is None or high is None:
         return number(value, quantity)
     return f"{number(value, quantity)} {bracket(low, high, quantity)}"
+
+
+def estimated(value: float | None, interval: Interval | None, quantity: Quantity) -> str:
+    """The same, with an interval as the statistics give it."""
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return estimate(value, low, high, quantity)
 
 
 def bracket(low: float, high: float, quantity: Quantity) -> str:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from contextecho.errors import UsageError
 from contextecho.reports.files import format_of, refuse_place, write_whole
+from contextecho.reports.formats import refuse_format
 from contextecho.reports.markdown import pipe_table, render_markdown
 from contextecho.reports.page import render_page
 from contextecho.reports.scan.parts import values_of
-from contextecho.reports.typeset import listing
 from contextecho.scoring import Screened
 
 
@@ -37,7 +37,7 @@ def render_scan(screened: Screened, format: str) -> str:
 
     Raises `UsageError` for a format it does not know, and without a session.
     """
-    _refuse_format(format)
+    refuse_format(format, SCAN_FORMATS)
     if not screened.screens:
         raise UsageError(
             "no session was screened, so there is nothing to report",
@@ -63,13 +63,8 @@ def refuse_unwritable_scan(path: Path | None, *, format: str | None = None) -> N
     `path` is None for standard output.
     """
     if format is not None:
-        _refuse_format(format)
+        refuse_format(format, SCAN_FORMATS)
     if path is not None:
         if format is None:
             format_of(path, SCAN_FORMATS)
         refuse_place(path)
-
-
-def _refuse_format(format: str) -> None:
-    if format not in _WRITERS:
-        raise UsageError(f"no report format {format!r}", todo=f"choose {listing(SCAN_FORMATS)}")

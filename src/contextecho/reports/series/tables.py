@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from contextecho.reports.headline import difference
 from contextecho.reports.measures import READINGS
-from contextecho.reports.tables import Column, Table, with_footnotes
-from contextecho.reports.typeset import Quantity, estimate, number, p_value, whole
+from contextecho.reports.tables import (
+    TESTED_COLUMNS,
+    Column,
+    Table,
+    tested_cells,
+    with_footnotes,
+)
+from contextecho.reports.typeset import Quantity, estimated, number, whole
 from contextecho.scoring import Contrast, SeriesAnalysis, SessionSpread
 
 
@@ -59,11 +65,7 @@ def contrasts_table(series: SeriesAnalysis) -> Table:
             Column("measure, battery"),
             Column("difference"),
             Column("estimate [interval]", "n"),
-            Column("p", "n"),
-            Column("p, Holm", "n"),
-            Column("pairs", "n"),
-            Column("clusters", "n"),
-            Column("note", "n"),
+            *TESTED_COLUMNS,
         ),
         rows=tuple(rows),
     )
@@ -111,15 +113,10 @@ def _spread(spread: SessionSpread) -> tuple[str, ...]:
 
 def _contrast(c: Contrast) -> tuple[str, ...]:
     reading = READINGS[c.measure]
-    low, high = (c.interval.low, c.interval.high) if c.interval else (None, None)
     return (
         c.target,
         f"{reading.name}, {c.battery}",
         difference(c),
-        estimate(c.estimate, low, high, reading.contrast),
-        p_value(c.p),
-        p_value(c.p_holm),
-        f"{c.pairs:,} of {c.planned_pairs:,}",
-        whole(c.clusters),
-        c.note or "",
+        estimated(c.estimate, c.interval, reading.contrast),
+        *tested_cells(c),
     )

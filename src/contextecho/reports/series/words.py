@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from contextecho.counting import counted
 from contextecho.reports.captions import WITHHELD
-from contextecho.reports.headline import MINIMUM_PAIRS, MINIMUM_UNITS, stated
+from contextecho.reports.headline import stated, too_few
 from contextecho.reports.measures import READINGS
 from contextecho.reports.palette import series_name
-from contextecho.reports.typeset import Quantity, estimate, p_value
+from contextecho.reports.typeset import Quantity, estimated, p_value
 from contextecho.scoring import GapChange, Part, SeriesAnalysis
 from contextecho.untrusted import make_visible
 
@@ -52,11 +52,9 @@ def changes_said(changes: tuple[GapChange, ...]) -> Iterator[str]:
 def _by(change: GapChange) -> str:
     if change.estimate is None:
         return f"no number: {change.note}"
-    if change.pairs < MINIMUM_PAIRS or change.units < MINIMUM_UNITS:
+    if too_few(change):
         return f"n too small to state: {counted(change.pairs, 'question')}"
     quantity = READINGS[change.measure].contrast
-    interval = change.interval
-    low, high = (interval.low, interval.high) if interval else (None, None)
     sign = "×" if quantity is Quantity.RATIO else "by"
     asked = counted(change.pairs, "question")
-    return f"changes {sign} {estimate(change.estimate, low, high, quantity)}, {asked}"
+    return f"changes {sign} {estimated(change.estimate, change.interval, quantity)}, {asked}"

@@ -9,17 +9,16 @@ from typing import Any
 import msgspec
 
 from contextecho import __version__
-from contextecho.errors import UsageError
 from contextecho.reports.changes import changes_table, crossings_table
 from contextecho.reports.figures import Forest, Trajectory
 from contextecho.reports.files import format_of, write_whole
+from contextecho.reports.formats import refuse_format
 from contextecho.reports.limits import CANNOT_SAY
 from contextecho.reports.markdown import pipe_table, render_markdown
 from contextecho.reports.page import render_page
 from contextecho.reports.series.figures import figures_of
 from contextecho.reports.series.tables import contrasts_table, runs_table, spreads_table
 from contextecho.reports.series.words import said_of
-from contextecho.reports.typeset import listing
 from contextecho.scoring import SeriesAnalysis
 
 SCHEMA = "contextecho.series/1"
@@ -85,8 +84,7 @@ SERIES_FORMATS = tuple(_WRITERS)
 
 def render_series(series: SeriesAnalysis, format: str) -> str:
     """The report of a series as one text. Raises `UsageError` for a format it does not know."""
-    if format not in _WRITERS:
-        raise UsageError(f"no report format {format!r}", todo=f"choose {listing(SERIES_FORMATS)}")
+    refuse_format(format, SERIES_FORMATS)
     return _WRITERS[format](series)
 
 
