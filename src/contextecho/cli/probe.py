@@ -26,8 +26,8 @@ from contextecho.defaults import ATTEMPTS, TIMEOUT
 from contextecho.errors import BudgetError, IncompleteError, ProviderError, UsageError
 
 if TYPE_CHECKING:
-    from contextecho.api import Reach, Run
-    from contextecho.engine import Estimate
+    from contextecho.api import Prepared, Reach, Run
+    from contextecho.engine import Estimate, Limits, Place
 
 ASK_ABOVE_DOLLARS = 1.0
 _USED_UP = {"budget": "the budget is used up", "deadline": "the time is up"}
@@ -80,7 +80,7 @@ def command(context: click.Context, /, **choices: Any) -> None:
     A study with levels, or on several sessions, is one run for each of them.
     """
     from contextecho.api import keep_to, place_of, prepare
-    from contextecho.engine import Budget, Limits, Purse, open_progress, parse_deadline
+    from contextecho.engine import Budget, Limits, Purse, parse_deadline
     from contextecho.reports import refuse_unwritable
 
     given = choices["deadline"]
@@ -111,19 +111,13 @@ def command(context: click.Context, /, **choices: Any) -> None:
         "batch": choices["batch"],
         "wait": not choices["no_wait"],
     }
-    runs: list[Run] = []
     with ExitStack() as opened:
         prepared = [opened.enter_context(prepare(plan, **terms)) for plan in plans]
         estimates = [estimate_from(plan, choices) for plan in plans]
         for line in () if choices["quiet"] else lines_of(plans, estimates):
             say(line)
         _confirm(estimates, yes=choices["yes"])
-        for ready in prepared:
-            progress = open_progress(quiet=choices["quiet"])
-            run = ready.collect(store, place=place, progress=progress, limits=limits)
-            runs.append(run)
-            if not _handed_in(run) and not _whole(run):
-                break
+        runs = _collect(prepared, store, place, limits, quiet=choices["quiet"])
     if any(map(_handed_in, runs)) and all(_handed_in(run) or _whole(run) for run in runs):
         for run in filter(_handed_in, runs):
             say(f"{_state(run)}; {counted(run.collection.batches, 'batch')} with the provider")
@@ -133,6 +127,26 @@ def command(context: click.Context, /, **choices: Any) -> None:
     if left := len(plans) - len(runs):
         say(f"{counted(left, 'plan')} of {len(plans)} not begun")
     _end(runs[-1], reported=choices["output"] is not None, judge_named=terms["judge"] is not None)
+
+
+def _collect(
+    prepared: Sequence[Prepared],
+    store: Path | str,
+    place: Place | None,
+    limits: Limits,
+    *,
+    quiet: bool,
+) -> list[Run]:
+    """One run after the other, up to the first that does not become whole."""
+    from contextecho.engine import open_progress
+
+    runs: list[Run] = []
+    for ready in prepared:
+        progress = open_progress(quiet=quiet)
+        runs.append(ready.collect(store, place=place, progress=progress, limits=limits))
+        if not _handed_in(runs[-1]) and not _whole(runs[-1]):
+            break
+    return runs
 
 
 def _handed_in(run: Run) -> bool:
