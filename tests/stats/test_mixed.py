@@ -96,6 +96,16 @@ def test_what_cannot_be_told_apart_has_a_reason(
     assert why in found.note
 
 
+def test_an_additive_table_has_no_components() -> None:
+    """Rows and columns explain it whole, so that the likelihood grows without end."""
+    table = np.array([[0.0, -1.0], [-1.0, -2.0]])
+    where, what = np.indices(table.shape).reshape(2, -1)
+    found = mixed_mean(table.ravel(), {"a": where, "b": what})
+    assert (found.mean, found.interval, found.components) == (-1.0, None, {})
+    assert found.note is not None
+    assert "explain every value" in found.note
+
+
 def test_what_is_not_a_number_is_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
         mixed_mean([1.0, math.nan], {"session": [0, 1]})

@@ -19,7 +19,7 @@ Everything runs on Z'Z, so a step costs the cube of the number of levels, whatev
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -60,7 +60,7 @@ def mixed_mean(
 
     Each factor is (n,) labels; for one nested in another give labels that name both.
     Without variation, or with a factor of fewer than two levels, or of as many as there
-    are values, nothing can be told apart and there is no interval. Raises `ValueError`
+    are values, or where the factors explain every value, nothing can be told apart and there is no interval. Raises `ValueError`
     on values that are not finite, on unequal lengths and on a level outside 0 to 1.
     """
     check_level(level)
@@ -69,7 +69,7 @@ def mixed_mean(
         raise ValueError("values must be finite; leave missing ones out")
     coded = {name: label_codes(labels, len(y)) for name, labels in factors.items()}
     levels = {name: k for name, (_, k) in coded.items()}
-    if reason := _lacks(y, levels):
+    if reason := _lacks(y, levels) or _leaves_nothing(y, coded.values()):
         mean = float(y.mean()) if len(y) else None
         return MixedMean(
             mean=mean, interval=None, df=None, components={}, levels=levels, n=len(y), note=reason
@@ -95,6 +95,15 @@ def _lacks(y: FloatArray, levels: Mapping[str, int]) -> str | None:
     for name, k in levels.items():
         if not 1 < k < len(y):
             return f"{name} has {k} levels for {len(y)} values: its effect cannot be told apart"
+    return None
+
+
+def _leaves_nothing(y: FloatArray, coded: Iterable[tuple[IntArray, int]]) -> str | None:
+    """Why there is no residual: then the likelihood has no maximum."""
+    z = np.concatenate([np.eye(k)[codes] for codes, k in coded], axis=1)
+    off = y - z @ np.linalg.lstsq(z, y, rcond=None)[0]
+    if off @ off <= _ROUNDING * (y @ y):
+        return "the factors explain every value, which leaves nothing to tell them apart by"
     return None
 
 

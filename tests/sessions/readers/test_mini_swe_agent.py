@@ -230,6 +230,12 @@ def test_output_that_looks_like_a_persons_words_is_none(tmp_path: Path) -> None:
     assert said(session)[-1] == (Kind.TOOL_RESULT, Speaker.TOOL, text)
 
 
+def test_an_output_with_an_empty_id_and_no_command_open_is_no_result(tmp_path: Path) -> None:
+    stray = {"type": "function_call_output", "call_id": "", "output": "x", "extra": {}}
+    session = read(tmp_path, answer("Hi."), stray)
+    assert all(kind is not Kind.TOOL_RESULT for kind, _, _ in said(session))
+
+
 def test_strangers_are_counted(tmp_path: Path) -> None:
     session = read(tmp_path, answer("Hi."), {"role": "narrator", "content": "x"}, {"role": [1]})
     assert reasons(session) == {

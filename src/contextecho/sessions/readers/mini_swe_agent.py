@@ -137,7 +137,7 @@ class _Run:
     def _told(self, placed: Placed) -> None:
         message, pieces = placed.value, _pieces(placed.value)
         role, text, extra = message.get("role"), pieces[0].text, object_in(message, "extra")
-        call_id = string(message, "tool_call_id") or string(message, "call_id")
+        call_id = string(message, "tool_call_id") or string(message, "call_id") or None
         if role == "user" and not self._asked:
             self._asked = True
             for piece in pieces:
