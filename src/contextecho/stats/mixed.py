@@ -60,8 +60,9 @@ def mixed_mean(
 
     Each factor is (n,) labels; for one nested in another give labels that name both.
     Without variation, or with a factor of fewer than two levels, or of as many as there
-    are values, or where the factors explain every value, nothing can be told apart and there is no interval. Raises `ValueError`
-    on values that are not finite, on unequal lengths and on a level outside 0 to 1.
+    are values, or where the factors explain every value, nothing can be told apart and
+    there is no interval. Raises `ValueError` on values that are not finite, on unequal
+    lengths and on a level outside 0 to 1.
     """
     check_level(level)
     y = np.asarray(values, dtype=np.float64)
